@@ -1,0 +1,38 @@
+"""mbkern: motion of rigid multibody trees in Hamiltonian variables (q, p), compiled and O(N).
+
+>>> import mbkern as mb
+>>> model = mb.zoo.chain(5)
+>>> system = mb.System(model)
+>>> q, u = model.random_state(seed=1)
+>>> p = system.momenta(q, u)
+>>> qdot, pdot = system.rhs(q, p)
+"""
+
+from . import errors
+from .model import zoo
+from .model.builder import ModelBuilder
+from .model.drives import drive, harmonic, polynomial, spline
+from .model.joint import (
+    ball,
+    cylindrical,
+    euler_ball,
+    free,
+    planar,
+    prismatic,
+    revolute,
+    rotate,
+    translate,
+    universal,
+    weld,
+)
+from .model.model import Model
+from .model.serial import load
+from .system import System
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Model", "ModelBuilder", "System", "ball", "cylindrical", "drive", "errors", "euler_ball", "free", "harmonic",
+    "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "weld",
+    "zoo",
+]

@@ -1,0 +1,99 @@
+"""Each joint as blocks, the textbook level: C_i, A_i, vr_i between the user's own body frames.
+
+    C = C_m ... C_1,   a_s = C_m ... C_{s+1} e_s,   A = (a_s of the freedoms),   vr = sum over drives of a_s xdot_s
+    pdot = (Adot^T - A^T Omega) mu + A^T F*,   adot_s = Omega(u_s)^T a_s,   u_s = sum over r > s of a_r xdot_r
+
+A body's row of blocks (after the general workspace) holds its frame in its parent's, vr, and six columns for A.
+"""
+
+from .jit import inline, kernel
+from .joints import freedoms, put_frames, twist_axis, unit_twist
+from .layout import (
+    BODY_DOFS, BODY_G, BODY_PARENT, BODY_V, DRIVEN_REVOLUTE, FIRST_NODE, KIND, N_BODIES, N_JOINT_NODES, QI, VI, W_G,
+    body_row, drive_values, get_frame, get_pair, node_row, put_frame, put_pair, speeds_at, work_row,
+    work_size,
+)
+from .drives import evaluate_drives
+from .number import get, put, whole
+from .spatial import (
+    ZERO6, add6, compose, dot6, motion_to_child, omega_times, omega_transposed_times, relative, scale6, sub6,
+)
+
+B_G, B_VR, B_A = 0, 12, 18  # frame 12, drift 6, columns of A 36
+BLOCKS = 54
+
+
+@inline
+def blocks_row(block, b):
+    return work_size(block) + b * BLOCKS
+
+
+@inline
+def put_blocks(block, q, work):
+    """C, A and vr of all bodies; drive values are in the workspace already."""
+    put_frames(block, q, work)
+    for b in range(whole(block, N_BODIES)):
+        row, at = body_row(block, b), blocks_row(block, b)
+        first, speed = whole(block, row + FIRST_NODE), whole(block, row + BODY_V)
+        put_frame(work, at + B_G, get_frame(block, row + BODY_G))
+        put_pair(work, at + B_VR, ZERO6)
+        for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
+            c = node_row(i)
+            kind = whole(block, c + KIND)
+            X = get_frame(work, at + B_G)  # the body in the frame of node i
+            if kind >= DRIVEN_REVOLUTE:
+                rate = get(work, drive_values(block, whole(block, c + QI)) + 1)
+                a = motion_to_child(X, unit_twist(twist_axis(kind, 0)))
+                put_pair(work, at + B_VR, add6(get_pair(work, at + B_VR), scale6(rate, a)))
+            for j in range(freedoms(kind)):
+                column = whole(block, c + VI) + j - speed
+                put_pair(work, at + B_A + 6 * column, motion_to_child(X, unit_twist(twist_axis(kind, j))))
+            put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
+        k = whole(block, row + BODY_PARENT)
+        if k >= 0:  # from the frame of the parent's node to the parent's own
+            X_k = get_frame(block, body_row(block, k) + BODY_G)
+            put_frame(work, at + B_G, relative(get_frame(work, at + B_G), X_k))
+
+
+@inline
+def joint_momentum_rates(block, b, v, mu, F, pdot, work):
+    """pdot of body b's joint: velocity v, momentum mu and load F* of the body; joint speeds from the workspace."""
+    row, at = body_row(block, b), blocks_row(block, b)
+    first, speed = whole(block, row + FIRST_NODE), whole(block, row + BODY_V)
+    load, speeds = sub6(F, omega_times(v, mu)), speeds_at(block)
+    own = at + B_VR  # u_s grows in the place of vr, which is not needed any more
+    put_pair(work, own, ZERO6)
+    X = get_frame(block, row + BODY_G)
+    put_frame(work, at + B_G, X)
+    for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
+        c = node_row(i)
+        kind = whole(block, c + KIND)
+        beyond = get_pair(work, own)
+        for j in range(freedoms(kind)):
+            vi = whole(block, c + VI) + j
+            a = get_pair(work, at + B_A + 6 * (vi - speed))
+            put(pdot, vi, dot6(a, load) + dot6(omega_transposed_times(beyond, a), mu))
+            put_pair(work, own, add6(get_pair(work, own), scale6(get(work, speeds + vi), a)))
+        X = get_frame(work, at + B_G)
+        if kind >= DRIVEN_REVOLUTE:
+            rate = get(work, drive_values(block, whole(block, c + QI)) + 1)
+            a = motion_to_child(X, unit_twist(twist_axis(kind, 0)))
+            put_pair(work, own, add6(beyond, scale6(rate, a)))
+        put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
+
+
+@kernel
+def blocks(block, t, q, C, A, vr, work):
+    """For inspection: C (36 numbers a body, row by row), A (6 a freedom, one column after the other), vr (6)."""
+    evaluate_drives(block, t, work)
+    put_blocks(block, q, work)
+    for b in range(whole(block, N_BODIES)):
+        row, at = body_row(block, b), blocks_row(block, b)
+        X = get_frame(work, at + B_G)
+        put_pair(vr, 6 * b, get_pair(work, at + B_VR))
+        for j in range(whole(block, row + BODY_DOFS)):
+            put_pair(A, 6 * (whole(block, row + BODY_V) + j), get_pair(work, at + B_A + 6 * j))
+        for j in range(6):
+            f, g = motion_to_child(X, unit_twist(j))
+            put(C, 36 * b + j, f[0]); put(C, 36 * b + 6 + j, f[1]); put(C, 36 * b + 12 + j, f[2])
+            put(C, 36 * b + 18 + j, g[0]); put(C, 36 * b + 24 + j, g[1]); put(C, 36 * b + 30 + j, g[2])

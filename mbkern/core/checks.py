@@ -1,0 +1,80 @@
+"""What can be wrong with a state or a result, found in compiled code without fast-math flags.
+
+Codes: OK; BAD_Q, BAD_P, BAD_TAU (not finite, or beyond what is sensible); BAD_QUATERNION (length not near 1);
+SINGULAR (a margin is not positive: no inertia to move, or a drive without a value); NOT_FINITE (the result
+overflowed); BAD_SHAPE; BAD_T.
+"""
+
+from .jit import checked, exact
+from .layout import BALL, FREE, KIND, N_NODES, N_QUATERNIONS, QI, margins_at, node_row
+from .number import get, whole
+
+OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+ANGLE_LIMIT = 1e12  # beyond it sincos is not exact any more, and a float64 angle no longer means much
+LIMIT = 1e200  # products of two such numbers are still finite
+QUATERNION_SLACK = 0.1  # of the length; only the direction is used
+
+
+@exact
+def beyond(x, limit):
+    """Whether any |x_i| is greater than `limit` or not a number."""
+    bad = 0
+    for i in range(x.shape[0]):
+        bad += not (abs(x[i]) <= limit)
+    return bad != 0
+
+
+@exact
+def bad_quaternion(block, q):
+    """Node of the first quaternion whose length is not near 1, or -1."""
+    for i in range(whole(block, N_NODES)):
+        c = node_row(i)
+        kind, qi = whole(block, c + KIND), whole(block, c + QI)
+        if kind == BALL or kind == FREE:
+            at = qi if kind == BALL else qi + 3
+            square = 0.0
+            for k in range(4):
+                square += q[at + k] * q[at + k]
+            if not (1.0 - QUATERNION_SLACK) ** 2 < square < (1.0 + QUATERNION_SLACK) ** 2:
+                return i
+    return -1
+
+
+@exact
+def check_state(block, q, p, tau):
+    """Code of what is wrong with the arguments of a right-hand side."""
+    if beyond(q, ANGLE_LIMIT):
+        return BAD_Q
+    if beyond(p, LIMIT):
+        return BAD_P
+    if beyond(tau, LIMIT):
+        return BAD_TAU
+    if whole(block, N_QUATERNIONS) > 0 and bad_quaternion(block, q) >= 0:
+        return BAD_QUATERNION
+    return OK
+
+
+@exact
+def first_bad_margin(block, work):
+    """Node of the outermost margin that is not positive, or -1."""
+    margins = margins_at(block)
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        if not get(work, margins + i) > 0.0:
+            return i
+    return -1
+
+
+@checked
+def status(block, work):
+    """OK, or SINGULAR when a margin in the workspace is not positive."""
+    margins = margins_at(block)
+    bad = 0
+    for i in range(whole(block, N_NODES)):
+        bad += not (work[margins + i] > 0.0)
+    return SINGULAR if bad != 0 else OK
+
+
+@exact
+def check_result(qdot, pdot):
+    return NOT_FINITE if beyond(qdot, 1e300) or beyond(pdot, 1e300) else OK

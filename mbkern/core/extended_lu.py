@@ -1,0 +1,176 @@
+"""The extended Hamiltonian system by block LU (Algorithm 1): rhs(q, p) in one backward and one forward sweep.
+
+    M v - S^T mu = 0,   -S v + A qdot = -vr,   A^T mu = p,   pdot = (Adot^T - A^T Omega) mu + A^T F*
+
+Ivanov & Shimanovskiy 2023, EMH with the factorization of Vereshchagin; method "emh-lu". Body by body, with the joint's
+whole A (6 x n) and the explicit n x n inverse D, in the user's body frames. For body i with parent k:
+
+    backward   U = M* A,   D = (A^T U)^-1,   K = U D,   r = p - A^T (phi + M* vr)
+               M*_k  += C^T (M* - K U^T) C        phi_k += C^T (phi + M* vr + K r)
+               F*_k  += C^T F*
+    forward    v0 = C v_k + vr,   u = D [p - A^T (phi + M* v0)],   v = v0 + A u,   mu = M* v + phi
+               pdot as above
+
+    M*, phi   articulated inertia (P, Q, R) and momentum of the subtree when the body rests
+    F*        weight of the subtree at the body's origin, in body axes
+"""
+
+from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
+from .checks import status
+from .drives import evaluate_drives
+from .extended import PIVOT_TOLERANCE, trace
+from .forces import add_joint_forces
+from .jit import inline, kernel
+from .joints import freedoms, put_rates
+from .layout import (
+    BODY_DOFS, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, DRIVEN_REVOLUTE, FIRST_NODE, GRAVITY, KIND,
+    N_BODIES, N_JOINT_NODES, QI, VI,
+    add_to3, add_to_inertia, add_to_pair, body_row, drive_values, get3, get6, get_frame, get_inertia, get_pair,
+    margins_at, node_row, put3, put_inertia, put_pair, speeds_at,
+)
+from .number import get, put, smaller, whole
+from .spatial import (
+    ZERO6, add6, dot6, downdate, force_to_parent, inertia_times, inertia_to_parent, motion_to_child, rigid_inertia,
+    scale6,
+)
+from .vec3 import add, cross, dot, mul, scale, tmul
+
+# row of a body: M* 21, phi 6, mass and first moment of the subtree 1 + 3, U 36, K 36, D 36, v 6, gravity 3, pivots 6
+U_M, U_PHI, U_MASS, U_MOMENT, U_U, U_K, U_D, U_V, U_GRAVITY = 0, 21, 27, 28, 31, 67, 103, 139, 145
+U_PIVOTS = 148
+ROW = 154
+
+
+@inline
+def lu_row(block, b):
+    """Row of body b in the workspace; the ground has the row after the last body."""
+    return blocks_row(block, whole(block, N_BODIES)) + b * ROW
+
+
+@inline
+def invert(work, at, n, pivots):
+    """Invert the symmetric positive definite n x n matrix at `at` in place (Gauss-Jordan); keep its pivots."""
+    for k in range(n):
+        pivot = get(work, at + 6 * k + k)
+        put(work, pivots + k, pivot)
+        d = 1.0 / pivot
+        put(work, at + 6 * k + k, 1.0)
+        for j in range(n):
+            put(work, at + 6 * k + j, get(work, at + 6 * k + j) * d)
+        for i in range(n):
+            if i != k:
+                f = get(work, at + 6 * i + k)
+                put(work, at + 6 * i + k, 0.0)
+                for j in range(n):
+                    put(work, at + 6 * i + j, get(work, at + 6 * i + j) - f * get(work, at + 6 * k + j))
+
+
+@inline
+def put_margins(block, b, M, work):
+    """Margins of the nodes of body b's joint from its pivots."""
+    row, at, pivots = body_row(block, b), blocks_row(block, b), lu_row(block, b) + U_PIVOTS
+    first, speed, margins = whole(block, row + FIRST_NODE), whole(block, row + BODY_V), margins_at(block)
+    for i in range(first, first + whole(block, row + N_JOINT_NODES)):
+        c = node_row(i)
+        kind = whole(block, c + KIND)
+        if kind >= DRIVEN_REVOLUTE:
+            put(work, margins + i, get(work, drive_values(block, whole(block, c + QI)) + 3))
+        for j in range(freedoms(kind)):
+            column = whole(block, c + VI) + j - speed
+            a = get_pair(work, at + B_A + 6 * column)
+            size = trace(M[0]) * dot(a[0], a[0]) + trace(M[2]) * dot(a[1], a[1])
+            margin = get(work, pivots + column) - PIVOT_TOLERANCE * size
+            put(work, margins + i, margin if j == 0 else smaller(margin, get(work, margins + i)))
+
+
+@inline
+def backward(block, p, work):
+    """M*, phi, mass and first moment of all subtrees, and D, U, K of all joints, leaves first."""
+    n = whole(block, N_BODIES)
+    for b in range(n):
+        row, w = body_row(block, b), lu_row(block, b)
+        m, s = get(block, row + BODY_MASS), get3(block, row + BODY_MOMENT)
+        put_inertia(work, w + U_M, rigid_inertia(m, s, get6(block, row + BODY_INERTIA)))
+        put_pair(work, w + U_PHI, ZERO6)
+        put(work, w + U_MASS, m)
+        put3(work, w + U_MOMENT, s)
+    for b in range(n - 1, -1, -1):
+        row, w, at = body_row(block, b), lu_row(block, b), blocks_row(block, b)
+        n_b, vi, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), whole(block, row + BODY_PARENT)
+        M = get_inertia(work, w + U_M)
+        for i in range(n_b):
+            put_pair(work, w + U_U + 6 * i, inertia_times(M, get_pair(work, at + B_A + 6 * i)))
+        for i in range(n_b):
+            for j in range(n_b):
+                put(work, w + U_D + 6 * i + j, dot6(get_pair(work, at + B_A + 6 * i), get_pair(work, w + U_U + 6 * j)))
+        invert(work, w + U_D, n_b, w + U_PIVOTS)
+        put_margins(block, b, M, work)
+        for i in range(n_b):
+            put_pair(work, w + U_K + 6 * i, ZERO6)
+            for j in range(n_b):
+                U_j = get_pair(work, w + U_U + 6 * j)
+                add_to_pair(work, w + U_K + 6 * i, scale6(get(work, w + U_D + 6 * i + j), U_j))
+        if k >= 0:
+            kw, X = lu_row(block, k), get_frame(work, at + B_G)
+            put_pair(work, w + U_V, add6(get_pair(work, w + U_PHI), inertia_times(M, get_pair(work, at + B_VR))))
+            phi = get_pair(work, w + U_V)
+            for i in range(n_b):
+                r = get(p, vi + i) - dot6(get_pair(work, at + B_A + 6 * i), phi)
+                add_to_pair(work, w + U_V, scale6(r, get_pair(work, w + U_K + 6 * i)))
+            add_to_inertia(work, kw + U_M, inertia_to_parent(X, M))
+            for i in range(n_b):  # C^T K U^T C, a rank-1 term for each freedom
+                K_i = force_to_parent(X, get_pair(work, w + U_K + 6 * i))
+                U_i = force_to_parent(X, get_pair(work, w + U_U + 6 * i))
+                add_to_inertia(work, kw + U_M, downdate(K_i, U_i))
+            m, s = get(work, w + U_MASS), get3(work, w + U_MOMENT)
+            add_to_pair(work, kw + U_PHI, force_to_parent(X, get_pair(work, w + U_V)))
+            put(work, kw + U_MASS, get(work, kw + U_MASS) + m)
+            add_to3(work, kw + U_MOMENT, add(tmul(X[0], s), scale(m, X[1])))
+
+
+@inline
+def forward(block, q, p, qdot, pdot, work):
+    """Velocities, joint speeds and pdot of all bodies, root first."""
+    n, speeds = whole(block, N_BODIES), speeds_at(block)
+    ground = lu_row(block, n)
+    put_pair(work, ground + U_V, ZERO6)
+    put3(work, ground + U_GRAVITY, get3(block, GRAVITY))
+    for b in range(n):
+        row, w, at = body_row(block, b), lu_row(block, b), blocks_row(block, b)
+        n_b, vi, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), whole(block, row + BODY_PARENT)
+        kw = lu_row(block, k) if k >= 0 else ground
+        X, M, phi = get_frame(work, at + B_G), get_inertia(work, w + U_M), get_pair(work, w + U_PHI)
+        v0 = add6(motion_to_child(X, get_pair(work, kw + U_V)), get_pair(work, at + B_VR))
+        mu0 = add6(inertia_times(M, v0), phi)
+        put_pair(work, w + U_V, v0)
+        for i in range(n_b):
+            put(work, speeds + vi + i, 0.0)
+        for j in range(n_b):
+            r = get(p, vi + j) - dot6(get_pair(work, at + B_A + 6 * j), mu0)
+            for i in range(n_b):
+                put(work, speeds + vi + i, get(work, speeds + vi + i) + get(work, w + U_D + 6 * i + j) * r)
+        for i in range(n_b):
+            add_to_pair(work, w + U_V, scale6(get(work, speeds + vi + i), get_pair(work, at + B_A + 6 * i)))
+        v = get_pair(work, w + U_V)
+        g = mul(X[0], get3(work, kw + U_GRAVITY))
+        put3(work, w + U_GRAVITY, g)
+        weight = (scale(get(work, w + U_MASS), g), cross(get3(work, w + U_MOMENT), g))
+        joint_momentum_rates(block, b, v, add6(inertia_times(M, v), phi), weight, pdot, work)
+    put_rates(block, q, work, speeds, qdot)
+
+
+@kernel
+def sweeps(block, q, p, tau, qdot, pdot, work):
+    """qdot and pdot for any number type; the drive values are in the workspace already."""
+    put_blocks(block, q, work)
+    backward(block, p, work)
+    forward(block, q, p, qdot, pdot, work)
+    add_joint_forces(block, q, tau, pdot, work)
+
+
+@kernel
+def rhs(block, t, q, p, tau, qdot, pdot, work):
+    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    evaluate_drives(block, t, work)
+    sweeps(block, q, p, tau, qdot, pdot, work)
+    return status(block, work)

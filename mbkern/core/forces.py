@@ -1,0 +1,25 @@
+"""Forces in the joints: given ones (tau), linear springs and dampers.
+
+    pdot_j += tau_j - stiffness_j (q_j - rest_j) - damping_j u_j
+"""
+
+from .jit import inline
+from .layout import DAMPING, HAS_PASSIVE, NV, REST, SPRING_QI, STIFFNESS, coordinate_row, speeds_at
+from .number import get, put, whole
+
+
+@inline
+def add_joint_forces(block, q, tau, pdot, work):
+    """Add them to pdot; the joint speeds are in the workspace. An empty tau is none."""
+    nv = whole(block, NV)
+    if tau.shape[0] > 0:
+        for j in range(nv):
+            put(pdot, j, get(pdot, j) + get(tau, j))
+    if whole(block, HAS_PASSIVE) != 0:
+        speeds = speeds_at(block)
+        for j in range(nv):
+            row = coordinate_row(block, j)
+            put(pdot, j, get(pdot, j) - get(block, row + DAMPING) * get(work, speeds + j))
+            qi = whole(block, row + SPRING_QI)
+            if qi >= 0:
+                put(pdot, j, get(pdot, j) - get(block, row + STIFFNESS) * (get(q, qi) - get(block, row + REST)))

@@ -1,0 +1,203 @@
+"""Where things are: the model block (constants) and the workspace, both flat arrays of numbers.
+
+A body's joint is lowered to *nodes*: each moving step, ball or free joint is one node with a frame of its own, whose
+z axis is the axis of the step. Between nodes there are only constant placements, and a body is rigidly fixed in the
+frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
+
+Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
+Work:   node rows, one more for the ground | drive values | margins | speeds | what a method needs besides
+
+The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
+"""
+
+from .jit import inline
+from .number import get, put, whole
+from .vec3 import add
+
+# kinds of nodes
+REVOLUTE, PRISMATIC, BALL, FREE, DRIVEN_REVOLUTE, DRIVEN_PRISMATIC = 0, 1, 2, 3, 4, 5
+GROUND = -1
+# kinds of drives
+HARMONIC, POLYNOMIAL, SPLINE, FUNCTION = 0, 1, 2, 3
+
+# ---- header ----
+STAMP, N_NODES, N_BODIES, NQ, NV, N_DRIVES, N_QUATERNIONS, HAS_PASSIVE = 0, 1, 2, 3, 4, 5, 6, 7
+AT_BODIES, AT_COORDINATES, AT_DRIVES = 8, 9, 10  # where these rows begin; node rows begin after the header
+SIZE = 11  # of the whole block
+GRAVITY = 13  # 3, in world axes
+GROUND_MOMENT = 16  # 3, first moment (mass times centre of mass) of the bodies welded to the ground
+HEADER = 20
+
+# ---- node row of the block ----
+KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
+PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9 + 3
+MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
+SUBTREE_MASS = 26
+NODE = 27
+
+# ---- body row of the block ----
+BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
+BODY_G, BODY_RHO = 6, 15  # the body's frame in that of its node (ground: the world): 9 + 3
+BODY_MASS, BODY_MOMENT, BODY_INERTIA = 18, 19, 22  # in body axes, about the body origin
+BODY = 28
+
+# ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
+STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
+COORDINATE = 4
+
+# ---- drive row of the block: kind, node, and six numbers that the kind explains ----
+DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2
+DRIVE = 8
+
+# ---- node row of the workspace ----
+W_P, W_Q, W_R = 0, 6, 15  # M*, the articulated inertia: 6 + 9 + 6
+W_PHI = 21  # phi: 6
+W_MOMENT = 27  # first moment of the subtree: 3
+W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
+W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
+W_V = 51  # velocity: 6
+W_GRAVITY = 57  # gravity in the axes of the frame: 3
+WORK = 60
+
+DRIVE_VALUES = 4  # x, dx/dt, d2x/dt2, margin (positive when t is within the drive's range and all is finite)
+
+
+@inline
+def node_row(i):
+    """Row of node i in the block."""
+    return HEADER + i * NODE
+
+
+@inline
+def body_row(block, b):
+    """Row of body b in the block."""
+    return whole(block, AT_BODIES) + b * BODY
+
+
+@inline
+def coordinate_row(block, j):
+    """Row of speed j in the block."""
+    return whole(block, AT_COORDINATES) + j * COORDINATE
+
+
+@inline
+def drive_row(block, d):
+    """Row of drive d in the block."""
+    return whole(block, AT_DRIVES) + d * DRIVE
+
+
+@inline
+def work_row(i):
+    """Row of node i in the workspace; the ground has the row after the last node."""
+    return i * WORK
+
+
+@inline
+def drive_values(block, d):
+    """Where x, dx/dt, d2x/dt2 and the margin of drive d are in the workspace."""
+    return (whole(block, N_NODES) + 1) * WORK + d * DRIVE_VALUES
+
+
+@inline
+def margins_at(block):
+    """Where the margins of the nodes are in the workspace."""
+    return drive_values(block, whole(block, N_DRIVES))
+
+
+@inline
+def speeds_at(block):
+    """Where the joint speeds are in the workspace."""
+    return margins_at(block) + whole(block, N_NODES)
+
+
+@inline
+def work_size(block):
+    """Numbers a workspace needs before what a method adds."""
+    return speeds_at(block) + whole(block, NV)
+
+
+# ---- tuples in and out of arrays ----
+@inline
+def get3(a, i):
+    return (get(a, i), get(a, i + 1), get(a, i + 2))
+
+
+@inline
+def get6(a, i):
+    return (get(a, i), get(a, i + 1), get(a, i + 2), get(a, i + 3), get(a, i + 4), get(a, i + 5))
+
+
+@inline
+def get33(a, i):
+    return (get3(a, i), get3(a, i + 3), get3(a, i + 6))
+
+
+@inline
+def get_pair(a, i):
+    """A six-vector (linear; angular)."""
+    return (get3(a, i), get3(a, i + 3))
+
+
+@inline
+def get_frame(a, i):
+    """A frame (G, rho)."""
+    return (get33(a, i), get3(a, i + 9))
+
+
+@inline
+def get_inertia(a, i):
+    """An inertia (P, Q, R)."""
+    return (get6(a, i), get33(a, i + 6), get6(a, i + 15))
+
+
+@inline
+def put3(a, i, x):
+    put(a, i, x[0]); put(a, i + 1, x[1]); put(a, i + 2, x[2])
+
+
+@inline
+def put6(a, i, x):
+    put(a, i, x[0]); put(a, i + 1, x[1]); put(a, i + 2, x[2])
+    put(a, i + 3, x[3]); put(a, i + 4, x[4]); put(a, i + 5, x[5])
+
+
+@inline
+def put33(a, i, x):
+    put3(a, i, x[0]); put3(a, i + 3, x[1]); put3(a, i + 6, x[2])
+
+
+@inline
+def put_pair(a, i, x):
+    put3(a, i, x[0]); put3(a, i + 3, x[1])
+
+
+@inline
+def put_frame(a, i, X):
+    put33(a, i, X[0]); put3(a, i + 9, X[1])
+
+
+@inline
+def put_inertia(a, i, M):
+    put6(a, i, M[0]); put33(a, i + 6, M[1]); put6(a, i + 15, M[2])
+
+
+@inline
+def add_to3(a, i, x):
+    put3(a, i, add(get3(a, i), x))
+
+
+@inline
+def add_to_pair(a, i, x):
+    add_to3(a, i, x[0]); add_to3(a, i + 3, x[1])
+
+
+@inline
+def add_to6(a, i, x):
+    add_to3(a, i, (x[0], x[1], x[2])); add_to3(a, i + 3, (x[3], x[4], x[5]))
+
+
+@inline
+def add_to_inertia(a, i, M):
+    add_to6(a, i, M[0])
+    add_to3(a, i + 6, M[1][0]); add_to3(a, i + 9, M[1][1]); add_to3(a, i + 12, M[1][2])
+    add_to6(a, i + 15, M[2])

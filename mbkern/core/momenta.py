@@ -1,0 +1,72 @@
+"""From velocities to momenta, and other sweeps over given joint speeds, all O(N).
+
+    v = Psi_C (A u + vr),   mu = Psi_C^T M v,   p = A^T mu
+
+Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one backward sweep (C^T carries forces inward).
+"""
+
+from .drives import evaluate_drives
+from .jit import inline, kernel
+from .joints import add_projection, put_frames, with_speed
+from .layout import (
+    BODY_G, BODY_NODE, INERTIA, MASS, MOMENT, N_BODIES, N_NODES, NV, PARENT, W_G, W_PHI, W_V,
+    add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put_pair, work_row,
+)
+from .number import get, put, whole
+from .spatial import ZERO6, force_to_parent, motion_to_child, rigid_times
+
+
+@inline
+def put_velocities(block, u, work):
+    """v of all nodes for joint speeds u; frames are in the workspace already."""
+    n = whole(block, N_NODES)
+    ground = work_row(n)
+    put_pair(work, ground + W_V, ZERO6)
+    for i in range(n):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        kw = work_row(k) if k >= 0 else ground
+        v = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
+        put_pair(work, w + W_V, with_speed(block, c, v, u, work))
+
+
+@inline
+def project_forces(block, out, work):
+    """out = B^T F for the forces F that the PHI of all nodes hold; leaves accumulated forces there."""
+    for j in range(whole(block, NV)):
+        put(out, j, 0.0)
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        F = get_pair(work, w + W_PHI)
+        add_projection(block, c, F, out)
+        if k >= 0:
+            add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), F))
+
+
+@kernel
+def momenta(block, t, q, u, p, work):
+    """Momenta p of joint speeds u at time t."""
+    evaluate_drives(block, t, work)
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        mu = rigid_times(get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA),
+                         get_pair(work, w + W_V))
+        put_pair(work, w + W_PHI, mu)
+    project_forces(block, p, work)
+
+
+@kernel
+def wrenches_to_joints(block, t, q, wrench, tau, work):
+    """Joint forces tau that do the same work as `wrench`: six numbers a body, in body axes at the body origin."""
+    evaluate_drives(block, t, work)
+    put_frames(block, q, work)
+    for i in range(whole(block, N_NODES)):
+        put_pair(work, work_row(i) + W_PHI, ZERO6)
+    for b in range(whole(block, N_BODIES)):
+        row = body_row(block, b)
+        node = whole(block, row + BODY_NODE)
+        if node >= 0:
+            F = force_to_parent(get_frame(block, row + BODY_G), get_pair(wrench, 6 * b))
+            add_to_pair(work, work_row(node) + W_PHI, F)
+    project_forces(block, tau, work)

@@ -1,0 +1,216 @@
+"""Numbers and the doors to memory.
+
+The sweeps are written for *a* number. Which one it is, the arrays decide:
+
+==================  =====================================================================
+array               a number is
+==================  =====================================================================
+1-D float64         a float64
+(n, LANES) float64  `Lanes`: LANES states side by side in one SIMD register
+1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
+==================  =====================================================================
+
+Numbers know ``+ - * /`` and negation, also mixed with float64. Beyond that there are `sincos`, `root` and `smaller`.
+All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
+"""
+
+import math
+
+from .jit import PLAIN, exact
+
+LANES = 4  # 4 doubles fill an AVX2 register; wider vectors spill
+
+TWO_OVER_PI = 0.6366197723675814
+HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # pi/2 in three doubles
+# minimax polynomials of sin and cos on [-pi/4, pi/4] (the coefficients of FreeBSD's msun)
+SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+       2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)
+COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+       -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)
+
+
+if PLAIN:
+
+    def get(array, i):
+        return array[i]
+
+    def put(array, i, x):
+        array[i] = x
+
+    def whole(array, i):
+        return int(array[i])
+
+    def sincos(x):
+        if isinstance(x, float):
+            return math.sin(x), math.cos(x)
+        return x.sincos()
+
+    def root(x):
+        return math.sqrt(x) if isinstance(x, float) else x.root()
+
+    def smaller(a, b):
+        return min(a, b)
+
+else:
+    import operator
+
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.core.datamodel import models
+    from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+    from numba.extending import intrinsic, lower_builtin, register_model
+
+    # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
+    class Lanes(types.Type):
+        """Numba type of LANES float64 side by side."""
+
+        def __init__(self):
+            super().__init__(name=f"f64x{LANES}")
+
+    lanes = Lanes()
+    VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+
+    @register_model(Lanes)
+    class _LanesModel(models.PrimitiveModel):
+        def __init__(self, dmm, fe_type):
+            super().__init__(dmm, fe_type, VECTOR)
+
+    def _splat(builder, x):
+        """All lanes equal to the float64 x; a vector passes through."""
+        if isinstance(x.type, ir.VectorType):
+            return x
+        empty = ir.Constant(VECTOR, ir.Undefined)
+        one = builder.insert_element(empty, x, ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+    def _define_binary(op, instruction):
+        @infer_global(op)
+        class _Typing(AbstractTemplate):
+            def generic(self, args, kws):
+                if len(args) == 2 and lanes in args and all(a == lanes or isinstance(a, types.Float) for a in args):
+                    return signature(lanes, *args)
+                return None
+
+        def lower(context, builder, sig, args):
+            return getattr(builder, instruction)(*(_splat(builder, x) for x in args))
+
+        for a, b in ((Lanes, Lanes), (Lanes, types.Float), (types.Float, Lanes)):
+            lower_builtin(op, a, b)(lower)
+
+    for _op, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"),
+                              (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+        _define_binary(_op, _instruction)
+
+    @infer_global(operator.neg)
+    class _NegTyping(AbstractTemplate):
+        def generic(self, args, kws):
+            return signature(lanes, lanes) if args == (lanes,) else None
+
+    @lower_builtin(operator.neg, Lanes)
+    def _neg(context, builder, sig, args):
+        return builder.fneg(args[0])
+
+    # ---- functions that LLVM knows for scalars and vectors alike (llvmlite has no vector intrinsics: by name) ----
+    def _call_llvm(builder, name, args):
+        t = args[0].type
+        suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
+        return builder.call(function, args)
+
+    @intrinsic
+    def _rint(typingctx, x):
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "rint", args)
+        return x(x), codegen
+
+    @intrinsic
+    def root(typingctx, x):
+        """Square root."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "sqrt", args)
+        return x(x), codegen
+
+    @intrinsic
+    def smaller(typingctx, a, b):
+        """The smaller of two numbers of one type."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "minnum", args)
+        return a(a, b), codegen
+
+    @intrinsic
+    def _fma(typingctx, a, b, c):
+        """a * b + c with one rounding, on every machine and for every number type the same."""
+        number = lanes if lanes in (a, b, c) else types.float64
+
+        def codegen(context, builder, sig, args):
+            if number == lanes:
+                args = [_splat(builder, x) for x in args]
+            return _call_llvm(builder, "fma", args)
+        return number(a, b, c), codegen
+
+    @intrinsic
+    def _where_zero(typingctx, x, a, b):
+        """a where x == 0, else b; no branch."""
+        def codegen(context, builder, sig, args):
+            t = args[0].type
+            zero = ir.Constant(t, [0.0] * LANES) if isinstance(t, ir.VectorType) else ir.Constant(t, 0.0)
+            return builder.select(builder.fcmp_ordered("==", args[0], zero), args[1], args[2])
+        return a(x, a, b), codegen
+
+    @exact
+    def sincos(x):
+        """Sine and cosine, no branch, within 2 units of the last place for |x| < 1e12.
+
+        Cody-Waite reduction: x - k pi/2 with pi/2 in three parts. The first fma is exact, because both x and
+        k HALF_PI[0] are multiples of 2^-53 and the difference is smaller than 1.
+        """
+        k = _rint(x * TWO_OVER_PI)
+        r = _fma(-k, HALF_PI[2], _fma(-k, HALF_PI[1], _fma(-k, HALF_PI[0], x)))
+        z = r * r
+        s = _fma(z, _fma(z, _fma(z, _fma(z, _fma(z, SIN[5], SIN[4]), SIN[3]), SIN[2]), SIN[1]), SIN[0])
+        c = _fma(z, _fma(z, _fma(z, _fma(z, _fma(z, COS[5], COS[4]), COS[3]), COS[2]), COS[1]), COS[0])
+        s = _fma(r * z, s, r)
+        c = _fma(z * z, c, _fma(z, -0.5, 1.0))
+        # quadrant k mod 4: odd quadrants exchange sine and cosine, the upper two change sign
+        odd = k - 2.0 * _rint(k * 0.5)
+        half = _rint(k * 0.5 - 0.25)
+        parity = half - 2.0 * _rint(half * 0.5)
+        sign = 1.0 - 2.0 * parity * parity
+        return _where_zero(odd, s, c) * sign, _where_zero(odd, c, -s) * sign
+
+    # ---- the doors to memory: intrinsics, because they compile several times faster than overloads --------------
+    def _pointer(context, builder, sig, args):
+        """Pointer to number args[1] of array args[0]: a double, or a row of lanes."""
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        if sig.args[0].ndim == 1:
+            return builder.gep(array.data, [args[1]], inbounds=True)
+        row = builder.mul(args[1], ir.Constant(args[1].type, LANES))
+        return builder.bitcast(builder.gep(array.data, [row], inbounds=True), VECTOR.as_pointer())
+
+    @intrinsic
+    def get(typingctx, array, i):
+        """The number at place i."""
+        def codegen(context, builder, sig, args):
+            return builder.load(_pointer(context, builder, sig, args), align=8)
+        return (types.float64 if array.ndim == 1 else lanes)(array, types.intp), codegen
+
+    @intrinsic
+    def put(typingctx, array, i, x):
+        """Write the number x to place i."""
+        number = types.float64 if array.ndim == 1 else x
+
+        def codegen(context, builder, sig, args):
+            value = args[2] if array.ndim == 1 else _splat(builder, args[2])
+            builder.store(value, _pointer(context, builder, sig, args), align=8)
+            return context.get_dummy_value()
+        return types.void(array, types.intp, number), codegen
+
+    @intrinsic
+    def whole(typingctx, array, i):
+        """The integer at place i of a model block, where integers are stored as float64."""
+        def codegen(context, builder, sig, args):
+            pointer = builder.bitcast(_pointer(context, builder, sig, args), ir.DoubleType().as_pointer())
+            return builder.fptosi(builder.load(pointer, align=8), ir.IntType(types.intp.bitwidth))
+        return types.intp(array, types.intp), codegen

@@ -1,0 +1,63 @@
+"""The errors that mbkern raises on purpose, all under one root.
+
+``except mb.errors.MbkernError`` catches every one of them. Errors about values also derive from
+``ValueError``, so code that knows nothing of mbkern still treats them as what they are.
+"""
+
+from __future__ import annotations
+
+
+class MbkernError(Exception):
+    """Root of every error raised on purpose.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> try:
+    ...     mb.revolute("w")
+    ... except mb.errors.MbkernError as error:
+    ...     print(type(error).__name__)
+    ModelError
+    """
+
+
+class ModelError(MbkernError, ValueError):
+    """The description of a machine is wrong: a joint, a drive, a body, the tree, a file."""
+
+
+class FrozenError(ModelError, AttributeError):
+    """An attempt to change a finished model; build a new one instead."""
+
+
+class StateError(MbkernError, ValueError):
+    """A bad q, p, u, t, tau or wrench: wrong shape, not finite, or where the machine is not defined."""
+
+
+class SingularInertiaError(StateError):
+    """The articulated inertia of a joint is not positive definite: some motion of it moves no mass.
+
+    Parameters
+    ----------
+    message : str
+        What happened and what to do about it.
+    body : str
+        Name of the body whose joint is singular.
+    joint : str
+        What kind of joint it is.
+    """
+
+    def __init__(self, message: str, body: str = "", joint: str = "") -> None:
+        super().__init__(message)
+        self.body = body
+        self.joint = joint
+
+    def __reduce__(self) -> tuple[type[SingularInertiaError], tuple[str, str, str]]:
+        return type(self), (str(self), self.body, self.joint)
+
+
+class MethodError(MbkernError, ValueError):
+    """An unknown method, or a method that cannot do what was asked of it."""
+
+
+class IntegrationError(MbkernError, RuntimeError):
+    """A simulation could not continue."""

@@ -1,0 +1,72 @@
+"""Arguments of the public calls, brought into the form that kernels read: validated once, copied only when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core.checks import ANGLE_LIMIT, LIMIT, QUATERNION_SLACK
+from .errors import StateError
+from .model.checks import number, show
+from .model.model import Model
+
+Array = NDArray[np.float64]
+
+
+def real_array(value: Any, what: str, shape: tuple[int, ...], meaning: str) -> Array:
+    """A C-contiguous, writeable float64 array of the given shape from anything array-like."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu":
+            raise TypeError
+        array = np.require(array, np.float64, ("C", "A", "W"))
+    except (TypeError, ValueError):
+        raise StateError(f"{what}: expected {meaning}, shape {shape}, got {show(value)}") from None
+    if array.shape != shape:
+        raise StateError(f"{what}: expected {meaning}, shape {shape}, got shape {array.shape}")
+    return array
+
+
+def vector(value: Any, what: str, names: Sequence[str], limit: float = LIMIT) -> Array:
+    """One finite number for each of `names`."""
+    array = real_array(value, what, (len(names),), f"{len(names)} real numbers")
+    bad = ~(np.abs(array) <= limit)
+    if bad.any():
+        j = int(np.argmax(bad))
+        raise StateError(f"{what}[{j}] ({names[j]}) = {array[j]}: expected a finite number of size at most {limit:g}")
+    return array
+
+
+def configuration(value: Any, model: Model, what: str = "q") -> Array:
+    """A configuration q with unit quaternions."""
+    q = vector(value, what, model.coordinate_names, ANGLE_LIMIT)
+    starts = model._quaternions
+    if starts.size:
+        length = np.linalg.norm(q[starts[:, None] + np.arange(4)], axis=1)
+        far = np.abs(length - 1.0) > QUATERNION_SLACK
+        if far.any():
+            k = int(np.argmax(far))
+            at = int(starts[k])
+            name = model.coordinate_names[at]
+            raise StateError(
+                f"{what}[{at}:{at + 4}] ({name} ...): expected a unit quaternion (w, x, y, z), got length "
+                f"{length[k]:.6g}; divide it by its length")
+    return q
+
+
+def time(value: Any, what: str = "t") -> float:
+    """A finite time."""
+    return number(value, what, StateError)
+
+
+def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
+    """(force; moment) of each body, (N, 6)."""
+    array = real_array(value, what, (model.n_bodies, 6), "force and moment of each body")
+    bad = ~(np.abs(array) <= LIMIT)
+    if bad.any():
+        b, j = (int(x) for x in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        raise StateError(f"{what}[{b}, {j}] (body {model.body_names[b]!r}) = {array[b, j]}: expected a finite number")
+    return array

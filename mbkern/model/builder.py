@@ -1,0 +1,292 @@
+"""Describe a machine body by body, then build the immutable model."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from mbkern.errors import ModelError
+from mbkern.model import checks
+from mbkern.model.joint import Element, Free, Joint, Step, as_joint
+from mbkern.model.model import WORLD, Body, Model
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+
+class ModelBuilder:
+    """Collects bodies in any order and builds a `Model` from them.
+
+    Every argument is checked when it is given. A call that raises leaves the builder as it was.
+
+    Parameters
+    ----------
+    gravity : 3 numbers
+        Acceleration of gravity in world axes, m/s^2.
+    name : str
+        Name of the machine.
+
+    Examples
+    --------
+    A pendulum of 1 kg on a rod of half a metre, swinging in the x-z plane:
+
+    >>> import mbkern as mb
+    >>> b = mb.ModelBuilder(name="pendulum")
+    >>> b.add_body("bob", joint=mb.revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
+    'bob'
+    >>> b.build()
+    Model 'pendulum': 1 body, 1 freedom (nq = 1), total mass 1 kg
+    """
+
+    def __init__(self, gravity: ArrayLike = STANDARD_GRAVITY, name: str = "") -> None:
+        if not isinstance(name, str):
+            raise ModelError(f"name: expected a string, got {checks.show(name)}")
+        self._name = name
+        self._gravity = checks.vector3(gravity, "gravity")
+        self._bodies: dict[str, Body] = {}  # their parent index is set by build()
+        self._parents: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def __repr__(self) -> str:
+        return f"ModelBuilder {self._name!r}: {len(self)} {'body' if len(self) == 1 else 'bodies'} so far"
+
+    def add_body(
+        self,
+        name: str,
+        parent: str = WORLD,
+        joint: Joint | Step | Sequence[Any] | None = None,
+        mass: float = 0.0,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        damping: ArrayLike | None = None,
+        rest: ArrayLike | None = None,
+    ) -> str:
+        """Add one body and the joint that connects it to its parent.
+
+        Parameters
+        ----------
+        name : str
+            Name of the body, unique in the model; "world" is the ground.
+        parent : str
+            Name of the body that carries it, or "world". It may be added later.
+        joint : Joint, step, or list of steps and joints
+            From the joint frame to the body frame; without one the body is welded to its parent.
+        mass : float
+            In kg. A body may be massless as long as each joint moves some mass.
+        com : 3 numbers
+            Centre of mass in the body frame, m.
+        inertia : 3 numbers, 6 numbers or 3x3
+            About the centre of mass in body axes, kg m^2: the diagonal, (xx, yy, zz, xy, xz, yz) with the
+            signs of the matrix entries, or the matrix. Zero if left out (a point mass). The principal moments
+            must satisfy the triangle inequality to 1e-6 of their sum.
+        position : 3 numbers
+            Origin of the joint frame in the parent frame, m.
+        rotation : 3x3 or 4 numbers
+            Joint frame -> parent (columns are the joint frame's axes in the parent), or the same as a unit
+            quaternion (w, x, y, z). It must be orthonormal (of unit length) to 1e-6; the nearest exact
+            rotation is used.
+        stiffness, damping, rest : number or nv numbers
+            Linear spring and damper per freedom: force = -stiffness (q - rest) - damping u. One number holds
+            for all freedoms of the joint. Quaternion joints can be damped but not sprung.
+
+        Returns
+        -------
+        str
+            The name, to be used as parent of the next body.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> b = mb.ModelBuilder()
+        >>> cart = b.add_body("cart", joint=mb.prismatic("x"), mass=2.0)
+        >>> pole = b.add_body("pole", cart, mb.revolute("y"), mass=0.1, com=(0, 0, 0.5), damping=0.01)
+        >>> b.build().coordinate_names
+        ('cart', 'pole')
+        """
+        name = checks.label(name, "name")
+        who = f"body {name!r}"
+        if name == WORLD:
+            raise ModelError(f"{who}: this name is reserved for the ground; choose another")
+        if name in self._bodies:
+            raise ModelError(f"{who}: a body of this name was already added; names must be unique")
+        parent = checks.label(parent, f"{who}: parent")
+        if parent == name:
+            raise ModelError(f"{who}: a body cannot be its own parent")
+        try:
+            joint = as_joint(joint)
+        except ModelError as error:
+            raise ModelError(f"{who}: {error}") from None
+        mass = checks.number(mass, f"{who}: mass")
+        if mass < 0.0:
+            raise ModelError(f"{who}: mass must not be negative, got {mass} kg")
+        com = checks.vector3(com, f"{who}: com")
+        if not math.isfinite(mass * (com[0] * com[0] + com[1] * com[1] + com[2] * com[2])):
+            raise ModelError(f"{who}: mass {mass} kg at {com} m is too large to compute with")
+        body = Body(
+            name=name,
+            parent=-1,
+            joint=joint,
+            mass=mass,
+            com=com,
+            inertia=checks.inertia(inertia, f"{who}: inertia"),
+            position=checks.vector3(position, f"{who}: position"),
+            rotation=checks.rotation(rotation, f"{who}: rotation"),
+            stiffness=_per_freedom(stiffness, joint, f"{who}: stiffness"),
+            damping=_per_freedom(damping, joint, f"{who}: damping"),
+            rest=_per_freedom(rest, joint, f"{who}: rest"),
+        )
+        _check_springs(body, who)
+        self._bodies[name] = body
+        self._parents.append(parent)
+        return name
+
+    def build(self) -> Model:
+        """The finished model.
+
+        Bodies keep the order in which they were added if parents came first; otherwise each body is moved
+        back just far enough to follow its parent. The builder stays usable: more bodies can be added for
+        another model.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> b = mb.ModelBuilder()
+        >>> _ = b.add_body("hand", parent="arm", joint=mb.revolute("x"), mass=1.0, inertia=(1, 1, 1))
+        >>> _ = b.add_body("arm", joint=mb.revolute("z"), mass=1.0, inertia=(1, 1, 1))
+        >>> b.build().body_names
+        ('arm', 'hand')
+        """
+        if not self._bodies:
+            raise ModelError("the model is empty; add at least one body with add_body")
+        parents = self._parent_numbers()
+        order = _parents_first(parents, list(self._bodies))
+        place = [0] * len(order)
+        for new, old in enumerate(order):
+            place[old] = new
+        specs = list(self._bodies.values())
+        bodies = tuple(
+            specs[old] if parents[old] < 0 else specs[old].carried_by(place[parents[old]]) for old in order
+        )
+        _check_something_moves(bodies)
+        return Model(self._name, self._gravity, bodies)
+
+    def _parent_numbers(self) -> list[int]:
+        number = {name: i for i, name in enumerate(self._bodies)}
+        number[WORLD] = -1
+        try:
+            return [number[parent] for parent in self._parents]
+        except KeyError:
+            name, parent = next(
+                (name, parent)
+                for name, parent in zip(self._bodies, self._parents, strict=True)
+                if parent not in number
+            )
+            raise ModelError(
+                f"body {name!r}: its parent {parent!r} was never added.{checks.near(parent, number)}"
+            ) from None
+
+
+def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
+    """`nv` numbers from None (zeros), one number, or `nv` numbers."""
+    if value is None:
+        return (0.0,) * joint.nv
+    entries = checks.items(value)
+    if entries is None:
+        return (checks.number(value, what),) * joint.nv
+    if len(entries) != joint.nv:
+        raise ModelError(
+            f"{what}: expected one number, or one for each of the {joint.nv} freedoms of its joint "
+            f"({joint}), got {checks.show(value)}"
+        )
+    return tuple([checks.number(entry, what) for entry in entries])
+
+
+def _check_springs(body: Body, who: str) -> None:
+    if any(body.damping) and min(body.damping) < 0.0:
+        raise ModelError(
+            f"{who}: damping must not be negative, got {body.damping}; apply tau to drive a joint"
+        )
+    if not any(body.stiffness):
+        return
+    if min(body.stiffness) < 0.0:
+        raise ModelError(
+            f"{who}: stiffness must not be negative, got {body.stiffness}; apply tau to drive a joint"
+        )
+    start = 0
+    for element in body.joint.elements:
+        if not isinstance(element, Step) and any(body.stiffness[start : start + element.nv]):
+            raise ModelError(
+                f"{who}: a spring on a quaternion joint has no single coordinate; stiffness must be 0 for "
+                f"the freedoms of its {element} joint, got {body.stiffness}; use euler_ball, or apply tau"
+            )
+        start += element.nv
+
+
+def _check_something_moves(bodies: Sequence[Body]) -> None:
+    """Refuse joints that move nothing: their articulated inertia is singular in every configuration."""
+    mass = [body.mass for body in bodies]
+    has_inertia = [body.mass > 0.0 or body.inertia != checks.ZERO33 for body in bodies]
+    for i in range(len(bodies) - 1, -1, -1):
+        body = bodies[i]
+        if body.joint.nv and not has_inertia[i]:
+            raise ModelError(
+                f"body {body.name!r}: nothing to move: neither it nor any body it carries has mass or "
+                f"inertia, so its joint ({body.joint}) has no defined motion; give a mass or weld it"
+            )
+        if not mass[i] and any(_translates(element) for element in body.joint.elements):
+            raise ModelError(
+                f"body {body.name!r}: no mass to move: it and the bodies it carries have inertia but no "
+                f"mass, so the translation of its joint ({body.joint}) has no defined motion; give a mass"
+            )
+        if body.parent >= 0:
+            mass[body.parent] += mass[i]
+            has_inertia[body.parent] |= has_inertia[i]
+
+
+def _translates(element: Element) -> bool:
+    return isinstance(element, Free) or (
+        isinstance(element, Step) and element.is_coordinate and element.move == "translate"
+    )
+
+
+def _parents_first(parents: list[int], names: list[str]) -> list[int]:
+    """Numbers of the bodies with parents first, otherwise as close to their own order as possible."""
+    if all(parent < i for i, parent in enumerate(parents)):
+        return list(range(len(parents)))
+    children: list[list[int]] = [[] for _ in parents]
+    ready: list[int] = []
+    for i, parent in enumerate(parents):
+        (children[parent] if parent >= 0 else ready).append(i)
+    order = []
+    while ready:  # a heap, initially sorted
+        i = heapq.heappop(ready)
+        order.append(i)
+        for child in children[i]:
+            heapq.heappush(ready, child)
+    if len(order) < len(parents):
+        cycle = _find_cycle(parents, set(range(len(parents))) - set(order))
+        raise ModelError(
+            "the bodies do not form a tree: " + " is carried by ".join(repr(names[i]) for i in cycle)
+            + ". One of them must be carried by the world or by a body outside this ring"
+        )  # fmt: skip
+    return order
+
+
+def _find_cycle(parents: list[int], left: set[int]) -> list[int]:
+    """A closed ring of bodies, first = last, among those that no path connects with the world."""
+    i = min(left)
+    seen: list[int] = []
+    position: dict[int, int] = {}
+    while i not in position:
+        position[i] = len(seen)
+        seen.append(i)
+        i = parents[i]
+    return [*seen[position[i] :], i]

@@ -1,0 +1,257 @@
+"""Every value a user hands to the model layer passes through here once.
+
+Each function takes the value and `what`, the words that name it in an error ("body 'arm': mass"), and returns
+plain Python floats and tuples: immutable, hashable, and exactly reproduced by JSON. Normalising functions
+leave values that are already normalised to round-off untouched, so passing a result through again changes no
+bit.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import numbers
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mbkern.errors import MbkernError, ModelError
+
+Vec3 = tuple[float, float, float]
+Mat3 = tuple[Vec3, Vec3, Vec3]
+
+ZERO3: Vec3 = (0.0, 0.0, 0.0)
+ZERO33: Mat3 = (ZERO3, ZERO3, ZERO3)
+IDENTITY: Mat3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+AXES: dict[str, Vec3] = dict(zip("xyz", IDENTITY, strict=True))
+
+#: A direction shorter than this is the round-off of a zero vector, not a direction.
+SHORTEST_AXIS = 1e-12
+#: How far a rotation may be from orthonormal (largest entry of R^T R - E) or a quaternion from unit length:
+#: room for numbers typed or stored with seven digits. Within it, the nearest rotation is taken.
+ROTATION_TOLERANCE = 1e-6
+#: Closer than this it is orthonormal to round-off and kept bit by bit.
+ROTATION_EXACT = 1e-14
+#: Allowed asymmetry of an inertia matrix and slack in the triangle inequality, relative to its trace (seven
+#: digits again: a thin plate sits exactly on the boundary).
+INERTIA_TOLERANCE = 1e-6
+#: Allowed negative principal moment relative to the trace: round-off only.
+INERTIA_ROUND_OFF = 1e-12
+
+
+def show(value: object) -> str:
+    """Short text of any value for an error message, with its type where that helps."""
+    text = reprlib.repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    return text if isinstance(value, int | float | str | list | tuple | None) else f"{text} ({type(value).__name__})"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The end of an error message: the known names closest to `name`, or else the first few known names."""
+    candidates = list(itertools.islice(known, 10_000))  # the search is slow on huge models, and only an aid
+    close = difflib.get_close_matches(name, candidates, n=3)
+    if close:
+        return f" Did you mean {' or '.join(map(repr, close))}?"
+    if not candidates:
+        return ""
+    rest = ", ..." if len(candidates) > 8 else ""
+    return f" Known names: {', '.join(map(repr, candidates[:8]))}{rest}."
+
+
+def number(value: Any, what: str, error: type[MbkernError] = ModelError) -> float:
+    """A finite float."""
+    if type(value) is not float:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+            raise error(f"{what}: expected a finite number, got {show(value)}")
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
+    if not math.isfinite(value):
+        raise error(f"{what}: expected a finite number, got {value}")
+    return value
+
+
+def items(value: Any) -> list[Any] | tuple[Any, ...] | None:
+    """The entries of a list, tuple or array; None if `value` is nothing of the kind."""
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, float | int | str):
+        return None
+    try:
+        entries = np.asarray(value).tolist()
+    except (ValueError, TypeError):
+        return None
+    return entries if isinstance(entries, list) else None
+
+
+def vector(value: Any, what: str, length: int | None = None) -> tuple[float, ...]:
+    """`length` finite floats (at least one, if no length is asked for)."""
+    entries = items(value)
+    if entries is None or not entries or (length is not None and len(entries) != length):
+        wanted = "numbers" if length is None else f"{length} numbers"
+        raise ModelError(f"{what}: expected {wanted}, got {show(value)}")
+    return tuple([number(entry, what) for entry in entries])
+
+
+def vector3(value: Any, what: str) -> Vec3:
+    """Three finite floats."""
+    if type(value) in (tuple, list) and len(value) == 3:  # almost always; it makes large models build twice as fast
+        x, y, z = value
+        if type(x) is type(y) is type(z) is float and math.isfinite(x + y + z):
+            return x, y, z
+    x, y, z = vector(value, what, 3)
+    return x, y, z
+
+
+def matrix3(value: Any, what: str) -> Mat3:
+    """Three rows of three finite floats."""
+    rows = items(value)
+    if rows is None or len(rows) != 3:
+        raise ModelError(f"{what}: expected a 3x3 matrix, got {show(value)}")
+    return vector3(rows[0], what), vector3(rows[1], what), vector3(rows[2], what)
+
+
+def label(value: Any, what: str) -> str:
+    """A non-empty string."""
+    if not isinstance(value, str) or not value:
+        raise ModelError(f"{what}: expected a non-empty string, got {show(value)}")
+    return str(value)
+
+
+def axis(value: Any, what: str) -> Vec3:
+    """A unit vector from "x", "y", "z" or three numbers of any non-zero length."""
+    if isinstance(value, str):
+        if value not in AXES:
+            raise ModelError(f"{what}: expected 'x', 'y', 'z' or 3 numbers, got {value!r}")
+        return AXES[value]
+    x, y, z = vector3(value, what)
+    largest = max(abs(x), abs(y), abs(z))
+    if largest < SHORTEST_AXIS:
+        raise ModelError(f"{what}: a zero vector ({x}, {y}, {z}) has no direction; give the direction of the axis")
+    if abs(math.hypot(x, y, z) - 1.0) <= 1e-15:
+        return x, y, z
+    x, y, z = x / largest, y / largest, z / largest  # first to order one, so that no length overflows
+    length = math.hypot(x, y, z)
+    return x / length, y / length, z / length
+
+
+def rotation(value: Any, what: str) -> Mat3:
+    """A rotation matrix from a 3x3 matrix or a unit quaternion (w, x, y, z); None is the identity."""
+    if value is None:
+        return IDENTITY
+    entries = items(value)
+    if entries is not None and len(entries) == 4:
+        return _from_quaternion(entries, what)
+    if entries is None or len(entries) != 3:
+        raise ModelError(f"{what}: expected a 3x3 rotation matrix or a unit quaternion (w, x, y, z), got {show(value)}")
+    R = matrix3(entries, what)
+    a, b, c = R
+    off = max(
+        abs(_dot(a, a) - 1.0), abs(_dot(b, b) - 1.0), abs(_dot(c, c) - 1.0),
+        abs(_dot(a, b)), abs(_dot(b, c)), abs(_dot(c, a)),
+    )  # fmt: skip
+    if off > ROTATION_TOLERANCE:
+        raise ModelError(
+            f"{what}: the matrix is not orthonormal, R R^T differs from the identity by {off:.3g} "
+            f"(at most {ROTATION_TOLERANCE:g} is allowed), got {R}"
+        )
+    determinant = (
+        a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
+    )
+    if determinant < 0.0:
+        raise ModelError(f"{what}: the matrix is a reflection (determinant -1), not a rotation; check its columns: {R}")
+    return R if off <= ROTATION_EXACT else _nearest_rotation(R)
+
+
+def inertia(value: Any, what: str) -> Mat3:
+    """A physically possible inertia about the centre of mass; None is zero.
+
+    Possible means: the second moments of mass, ``tr(J)/2 E - J``, are positive semidefinite. That is the
+    triangle inequality of the principal moments and implies that J itself is positive semidefinite.
+    """
+    if value is None:
+        return ZERO33
+    entries = items(value)
+    if entries is not None and len(entries) == 6:
+        xx, yy, zz, xy, xz, yz = vector(entries, what, 6)
+    elif entries is not None and len(entries) == 3 and items(entries[0]) is None:
+        xx, yy, zz = vector3(entries, what)
+        xy = xz = yz = 0.0
+    elif entries is not None and len(entries) == 3:
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix3(entries, what)
+        skew = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
+        if skew > INERTIA_TOLERANCE * (abs(xx) + abs(yy) + abs(zz)):
+            raise ModelError(f"{what}: the matrix is not symmetric (entries differ by {skew:.3g}), got {show(value)}")
+        if skew:
+            xy, xz, yz = 0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy)
+    else:
+        raise ModelError(
+            f"{what}: expected 3 numbers (diagonal), 6 (xx yy zz xy xz yz) or a symmetric 3x3 matrix, got {show(value)}"
+        )
+    J = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    trace = xx + yy + zz
+    if not math.isfinite(trace * trace):
+        raise ModelError(f"{what}: too large to compute with, got {show(value)}")
+    half = 0.5 * trace
+    slack = 0.5 * INERTIA_TOLERANCE * trace  # the eigenvalues below are half of J1 + J2 - J3
+    round_off = INERTIA_ROUND_OFF * trace
+    possible = _positive(xx + round_off, yy + round_off, zz + round_off, xy, xz, yz) and _positive(
+        half - xx + slack, half - yy + slack, half - zz + slack, -xy, -xz, -yz
+    )
+    if not possible and J != ZERO33:
+        raise ModelError(f"{what}: {_why_impossible(J)}")
+    return J
+
+
+def _positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
+    """Whether a symmetric 3x3 matrix is positive definite: the pivots of L D L^T."""
+    if not xx > 0.0:
+        return False
+    d2 = yy - xy * xy / xx
+    if not d2 > 0.0:
+        return False
+    l32 = yz - xz * xy / xx
+    return zz - xz * xz / xx - l32 * l32 / d2 > 0.0
+
+
+def _why_impossible(J: Mat3) -> str:
+    small, middle, large = np.linalg.eigvalsh(np.array(J)).tolist()
+    moments = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg m^2"
+    advice = "Expected is the inertia about the centre of mass in body axes."
+    if small < 0.0:
+        return f"not positive: {moments}. {advice}"
+    return (
+        f"no rigid body has {moments}: they violate the triangle inequality "
+        f"({small:.6g} + {middle:.6g} < {large:.6g}). {advice}"
+    )
+
+
+def _from_quaternion(entries: Any, what: str) -> Mat3:
+    w, x, y, z = vector(entries, what, 4)
+    norm = math.hypot(w, x, y, z)
+    if abs(norm - 1.0) > ROTATION_TOLERANCE:
+        raise ModelError(
+            f"{what}: expected a unit quaternion (w, x, y, z), got ({w}, {x}, {y}, {z}) of length "
+            f"{norm:.9g}; divide it by its length"
+        )
+    w, x, y, z = w / norm, x / norm, y / norm, z / norm
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+
+
+def _nearest_rotation(R: Mat3) -> Mat3:
+    left, _, right = np.linalg.svd(np.array(R))
+    a, b, c = (left @ right).tolist()
+    return tuple(a), tuple(b), tuple(c)
+
+
+def _dot(a: Vec3, b: Vec3) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -1,0 +1,168 @@
+"""From the description of a machine to the flat block that the kernels read.
+
+Each moving step, ball or free joint becomes a node (see :mod:`mbkern.core.layout`). Constant steps and placements
+merge into the constant frame of the node behind them. A body is fixed in the frame of its last node; welded bodies
+share the node of their parent, so that a weld costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import plain
+from .drives import Drive, Function, Harmonic, Polynomial, Spline
+from .joint import Ball, Step
+
+if TYPE_CHECKING:
+    from .model import Model
+
+_layout = plain.load("layout")
+_vec3 = plain.load("vec3")
+_spatial = plain.load("spatial")
+
+Vector = tuple[float, float, float]
+Matrix = tuple[Vector, Vector, Vector]
+Frame = tuple[Matrix, Vector]
+
+EYE: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+ORIGIN: Frame = (EYE, (0.0, 0.0, 0.0))
+# axes permuted so that x, y or z becomes the new z: exact, no rounding
+_ALIGNED: dict[Vector, Matrix] = {
+    (1.0, 0.0, 0.0): ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+    (0.0, 1.0, 0.0): ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    (0.0, 0.0, 1.0): EYE,
+}
+
+
+def aligned(axis: Vector) -> Matrix:
+    """Rotation W with W axis = z."""
+    exact = _ALIGNED.get(axis)
+    if exact is not None:
+        return exact
+    z = np.asarray(axis)
+    helper = np.zeros(3)
+    helper[np.argmin(np.abs(z))] = 1.0
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    return tuple(map(tuple, np.array([x, np.cross(z, x), z]).tolist()))  # type: ignore[return-value]
+
+
+def turn(axis: Vector, angle: float) -> Matrix:
+    """Direction cosines from the axes before a rotation to those after it."""
+    W = aligned(axis)
+    joints = plain.load("joints")
+    return _vec3.matmul(_vec3.transpose(W), joints.turned_z(W, float(angle)))
+
+
+def lower(model: Model) -> np.ndarray:
+    """Pack a model into the block that the kernels read (read-only; layout in :mod:`mbkern.core.layout`)."""
+    L = _layout
+    nodes: list[list[float]] = []
+    bodies: list[list[float]] = []
+    coordinates: list[list[float]] = []
+    drives: list[tuple[Drive, int]] = []
+    frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
+    ground_moment = np.zeros(3)
+    qi = vi = quaternions = 0
+    for spec in model.body_specs:
+        node, X = frames[spec.parent] if spec.parent >= 0 else (L.GROUND, ORIGIN)
+        X = _spatial.compose((_vec3.transpose(spec.rotation), spec.position), X)
+        first_node, first_speed = len(nodes), vi
+        for element in spec.joint.elements:
+            if isinstance(element, Step) and element.is_constant:
+                assert isinstance(element.amount, float)
+                fixed = (turn(element.axis, element.amount), ORIGIN[1]) if element.move == "rotate" else (
+                    EYE, _vec3.scale(element.amount, element.axis))
+                X = _spatial.compose(fixed, X)
+                continue
+            if isinstance(element, Step):
+                W = aligned(element.axis)
+                place = (_vec3.matmul(W, X[0]), X[1])
+                X = (_vec3.transpose(W), ORIGIN[1])
+                rotates = element.move == "rotate"
+                if element.is_driven:
+                    kind, index = (L.DRIVEN_REVOLUTE if rotates else L.DRIVEN_PRISMATIC), len(drives)
+                    assert isinstance(element.amount, Drive)
+                    drives.append((element.amount, len(nodes)))
+                else:
+                    kind, index = (L.REVOLUTE if rotates else L.PRISMATIC), qi
+            else:
+                kind, index, place, X = (L.BALL if isinstance(element, Ball) else L.FREE), qi, X, ORIGIN
+                quaternions += 1
+            row = [0.0] * L.NODE
+            row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
+            row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
+            row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
+            node = len(nodes)
+            nodes.append(row)
+            for j in range(element.nv):
+                k = vi + j - first_speed
+                coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
+                                    qi if isinstance(element, Step) else -1])
+            qi += element.nq
+            vi += element.nv
+        frames.append((node, X))
+        m, s, J = _rigid(spec.mass, spec.com, spec.inertia, ORIGIN)
+        row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
+               *(x for line in X[0] for x in line), *X[1], m, *s, *J]
+        bodies.append(row)
+        m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
+        if node >= 0:
+            for at, value in zip(range(L.MASS, L.MASS + 10), (m, *s, *J), strict=True):
+                nodes[node][at] += value
+        else:
+            ground_moment += s
+    for row in reversed(nodes):
+        row[L.SUBTREE_MASS] += row[L.MASS]
+        if row[L.PARENT] >= 0:
+            nodes[int(row[L.PARENT])][L.SUBTREE_MASS] += row[L.SUBTREE_MASS]
+    header = [0.0] * L.HEADER
+    header[L.N_NODES], header[L.N_BODIES], header[L.NQ], header[L.NV] = len(nodes), len(bodies), qi, vi
+    header[L.N_DRIVES], header[L.N_QUATERNIONS] = len(drives), quaternions
+    header[L.HAS_PASSIVE] = float(any(c[L.STIFFNESS] or c[L.DAMPING] for c in coordinates))
+    header[L.AT_BODIES] = L.HEADER + len(nodes) * L.NODE
+    header[L.AT_COORDINATES] = header[L.AT_BODIES] + len(bodies) * L.BODY
+    header[L.AT_DRIVES] = header[L.AT_COORDINATES] + len(coordinates) * L.COORDINATE
+    header[L.GRAVITY:L.GRAVITY + 3] = list(model.gravity)
+    header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
+    block = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in (
+        header, nodes, bodies, coordinates,
+        _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE))])
+    block[L.SIZE] = block.size
+    block.flags.writeable = False
+    return block
+
+
+def _rigid(mass: float, com: Vector, inertia: Matrix, X: Frame) -> tuple[float, Vector, list[float]]:
+    """Mass, first moment and inertia about the node's origin, of a body fixed at X in the node's frame."""
+    G, rho = X
+    c = _vec3.add(rho, _vec3.tmul(G, com))
+    I = _vec3.congruence(G, inertia)
+    cc = _vec3.dot(c, c)
+    J = [I[a][b] + mass * ((cc if a == b else 0.0) - c[a] * c[b]) for a in range(3) for b in range(a, 3)]
+    return mass, _vec3.scale(mass, c), J
+
+
+def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:
+    """Drive rows, and behind them the tables of polynomials and splines."""
+    L = _layout
+    rows: list[float] = []
+    tables: list[float] = []
+    for drive, node in drives:
+        at = tables_at + len(tables)
+        data: list[Any]
+        if isinstance(drive, Harmonic):
+            kind, data = L.HARMONIC, [drive.amplitude, drive.omega, drive.phase, drive.offset]
+        elif isinstance(drive, Polynomial):
+            kind, data = L.POLYNOMIAL, [len(drive.coeffs), at]
+            tables += drive.coeffs
+        elif isinstance(drive, Spline):
+            kind, data = L.SPLINE, [len(drive.t) - 1, at, at + len(drive.t)]
+            tables += [*drive.t, *(x for piece in drive.coefficients for x in piece)]
+        else:
+            assert isinstance(drive, Function)
+            kind, data = L.FUNCTION, []  # the address of its compiled form is known only in the running process
+        rows += [kind, node, *data, *[0.0] * (L.DRIVE - 2 - len(data))]
+    return rows + tables

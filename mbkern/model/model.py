@@ -1,0 +1,614 @@
+"""The finished machine: an immutable tree of bodies, and the flat arrays that describe it.
+
+`Model.body_specs` is the one source of truth: what the user said, checked, as plain numbers. Everything else
+here (record arrays, offsets, names, the packed block of the kernels) is derived from it and read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbkern.errors import FrozenError, ModelError
+from mbkern.model import checks
+from mbkern.model.checks import Mat3, Vec3
+from mbkern.model.joint import Ball, Element, Free, Joint, Step
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+WORLD = "world"
+
+#: Codes of `Model.steps`.
+ROTATE, TRANSLATE, BALL, FREE = 0, 1, 2, 3
+COORDINATE, CONSTANT, DRIVEN = 0, 1, 2
+
+STEP_DTYPE = np.dtype(
+    [
+        ("body", np.int64), ("move", np.int64), ("kind", np.int64), ("axis", np.float64, (3,)),
+        ("value", np.float64), ("q_index", np.int64), ("v_index", np.int64),
+    ]
+)  # fmt: skip
+
+_QUATERNION = ("qw", "qx", "qy", "qz")
+_POSITION = ("x", "y", "z")
+_LINEAR = ("vx", "vy", "vz")
+_ANGULAR = ("wx", "wy", "wz")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One body and the joint that carries it, as plain numbers; made by `ModelBuilder.add_body`.
+
+    Attributes
+    ----------
+    name : str
+    parent : int
+        Index of the parent body, -1 for the world.
+    joint : Joint
+    mass : float
+        In kg.
+    com : (3,) tuple
+        Centre of mass in the body frame, in m.
+    inertia : (3, 3) tuple of rows
+        About the centre of mass in body axes, in kg m^2.
+    position : (3,) tuple
+        Origin of the joint frame in the parent frame, in m.
+    rotation : (3, 3) tuple of rows
+        Joint frame -> parent frame.
+    stiffness, damping, rest : tuples of nv floats
+        Spring, damper and unloaded position per freedom: force = -stiffness (q - rest) - damping u.
+    """
+
+    name: str
+    parent: int
+    joint: Joint
+    mass: float
+    com: Vec3
+    inertia: Mat3
+    position: Vec3
+    rotation: Mat3
+    stiffness: tuple[float, ...]
+    damping: tuple[float, ...]
+    rest: tuple[float, ...]
+
+    def carried_by(self, parent: int) -> Body:
+        """The same body with another parent index."""
+        return Body(
+            self.name, parent, self.joint, self.mass, self.com, self.inertia, self.position, self.rotation,
+            self.stiffness, self.damping, self.rest,
+        )  # fmt: skip
+
+
+class Model:
+    """A tree of rigid bodies. Made by `ModelBuilder.build`, never changed afterwards.
+
+    Bodies are numbered so that parents come first. The configuration q and the momenta p follow that order,
+    within a joint step by step. Models with the same content are equal and have the same hash; they pickle
+    and, unless they contain a `drive(f)`, round-trip through JSON.
+
+    Attributes
+    ----------
+    name : str
+    gravity : (3,) array
+        In world axes, m/s^2.
+    body_specs : tuple of Body
+        What the model consists of; all else is derived from it.
+    n_bodies, nq, nv : int
+        Bodies, configuration numbers, freedoms.
+    parents : (n_bodies,) int array
+        Index of the parent, -1 for the world.
+    dofs : (n_bodies,) int array
+        Freedoms of each joint.
+    q_offsets, v_offsets : (n_bodies,) int arrays
+        Where each joint's numbers start in q and in the speeds and momenta.
+    body_names, coordinate_names, speed_names : tuples of str
+        Names along the bodies, q, and the speeds u (and momenta p).
+    stiffness, damping, rest : (nv,) arrays
+        Joint springs and dampers: force = -stiffness (q - rest) - damping u.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> model = mb.zoo.pipelayer()
+    >>> model
+    Model 'pipelayer': 4 bodies, 6 freedoms (nq = 6), total mass 26300 kg
+    >>> model.coordinate_names
+    ('z', 'alpha', 'beta', 'theta', 'epsilon', 'y')
+    >>> model.bodies.mass.tolist()
+    [18000.0, 6000.0, 1500.0, 800.0]
+    """
+
+    name: str
+    gravity: NDArray[np.float64]
+    body_specs: tuple[Body, ...]
+    n_bodies: int
+    nq: int
+    nv: int
+    parents: NDArray[np.int64]
+    dofs: NDArray[np.int64]
+    q_offsets: NDArray[np.int64]
+    v_offsets: NDArray[np.int64]
+    body_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    speed_names: tuple[str, ...]
+
+    def __init__(self, name: str, gravity: Vec3, body_specs: tuple[Body, ...]) -> None:
+        dofs = np.array([body.joint.nv for body in body_specs], dtype=np.int64)
+        sizes = np.array([body.joint.nq for body in body_specs], dtype=np.int64)
+        coordinates, speeds = _joint_names(body_specs)
+        _check_unique(coordinates, body_specs)
+        _check_unique(speeds, body_specs)
+        self.__dict__.update(  # past __setattr__, which refuses
+            name=name,
+            gravity=_frozen(np.array(gravity, dtype=np.float64)),
+            body_specs=body_specs,
+            n_bodies=len(body_specs),
+            nq=int(sizes.sum()),
+            nv=int(dofs.sum()),
+            parents=_frozen(np.array([body.parent for body in body_specs], dtype=np.int64)),
+            dofs=_frozen(dofs),
+            q_offsets=_frozen(np.cumsum(sizes) - sizes),
+            v_offsets=_frozen(np.cumsum(dofs) - dofs),
+            body_names=tuple(body.name for body in body_specs),
+            coordinate_names=coordinates,
+            speed_names=speeds,
+        )
+
+    # ---- identity
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenError(
+            f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenError(
+            f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder"
+        )
+
+    @property
+    def _content(self) -> tuple[str, tuple[float, ...], tuple[Body, ...]]:
+        return self.name, tuple(self.gravity.tolist()), self.body_specs
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self is other or self._content == other._content
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Model], tuple[Any, ...]]:
+        return type(self), self._content  # derived arrays and the hash (salted per process) are made anew
+
+    # ---- derived arrays
+
+    @cached_property
+    def bodies(self) -> np.recarray[Any, Any]:
+        """One read-only record a body.
+
+        Fields: name, parent, dofs, nq, q_offset, v_offset, first_step and n_steps (its slice of `steps`),
+        mass, com (3), inertia (3, 3) about the centre of mass, M (6, 6) at the body origin in (linear;
+        angular) order, position (3), rotation (3, 3). All in the body's own frame, position and rotation in
+        the parent's.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> boom = mb.zoo.pipelayer().bodies[3]
+        >>> str(boom.name), int(boom.parent), float(boom.M[0, 0])
+        ('boom', 2, 800.0)
+        """
+        specs = self.body_specs
+        width = max(len(name) for name in self.body_names)
+        dtype = np.dtype(
+            [
+                ("name", f"U{width}"), ("parent", np.int64), ("dofs", np.int64), ("nq", np.int64),
+                ("q_offset", np.int64), ("v_offset", np.int64),
+                ("first_step", np.int64), ("n_steps", np.int64),
+                ("mass", np.float64), ("com", np.float64, (3,)), ("inertia", np.float64, (3, 3)),
+                ("M", np.float64, (6, 6)), ("position", np.float64, (3,)), ("rotation", np.float64, (3, 3)),
+            ]
+        )  # fmt: skip
+        table = np.zeros(len(specs), dtype=dtype)
+        n_steps = np.array([len(body.joint.elements) for body in specs], dtype=np.int64)
+        table["name"] = self.body_names
+        table["parent"] = self.parents
+        table["dofs"] = self.dofs
+        table["nq"] = [body.joint.nq for body in specs]
+        table["q_offset"] = self.q_offsets
+        table["v_offset"] = self.v_offsets
+        table["first_step"] = np.cumsum(n_steps) - n_steps
+        table["n_steps"] = n_steps
+        table["mass"] = [body.mass for body in specs]
+        table["com"] = [body.com for body in specs]
+        table["inertia"] = [body.inertia for body in specs]
+        table["M"] = _spatial_inertia(table["mass"], table["com"], table["inertia"])
+        table["position"] = [body.position for body in specs]
+        table["rotation"] = [body.rotation for body in specs]
+        return _frozen(table).view(np.recarray)
+
+    @cached_property
+    def steps(self) -> np.recarray[Any, Any]:
+        """One read-only record per joint element, body by body.
+
+        Fields: body; move (0 rotate, 1 translate, 2 ball, 3 free); kind (0 coordinate, 1 constant, 2 driven);
+        axis (3), zero for ball and free; value, the constant amount or NaN; q_index and v_index, where its
+        numbers start in q and in the speeds, -1 if it has none.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.pipelayer().steps.move.tolist()
+        [1, 0, 0, 0, 0, 1]
+        """
+        records = []
+        q_index = v_index = 0
+        for i, body in enumerate(self.body_specs):
+            for element in body.joint.elements:
+                where = (q_index, v_index) if element.nv else (-1, -1)
+                records.append((i, *_step_record(element), *where))
+                q_index += element.nq
+                v_index += element.nv
+        return _frozen(np.array(records, dtype=STEP_DTYPE)).view(np.recarray)
+
+    @cached_property
+    def block(self) -> NDArray[np.float64]:
+        """The packed, read-only numbers that the kernels read.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.pipelayer().block.dtype
+        dtype('float64')
+        """
+        from mbkern.model.lowering import lower
+
+        return _frozen(lower(self))
+
+    @cached_property
+    def stiffness(self) -> NDArray[np.float64]:
+        """Spring stiffness per freedom, N/m or N m/rad."""
+        return self._per_freedom("stiffness")
+
+    @cached_property
+    def damping(self) -> NDArray[np.float64]:
+        """Damping per freedom, N s/m or N m s/rad."""
+        return self._per_freedom("damping")
+
+    @cached_property
+    def rest(self) -> NDArray[np.float64]:
+        """Coordinate at which the spring of each freedom is unloaded, m or rad."""
+        return self._per_freedom("rest")
+
+    def _per_freedom(self, name: str) -> NDArray[np.float64]:
+        values = [value for body in self.body_specs for value in getattr(body, name)]
+        return _frozen(np.array(values, dtype=np.float64))
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of all masses in kg.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.pipelayer().total_mass
+        26300.0
+        """
+        return sum(body.mass for body in self.body_specs)
+
+    # ---- states
+
+    def neutral(self) -> NDArray[np.float64]:
+        """The configuration with every coordinate zero and every quaternion the identity.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.chain(1, joint=mb.ball()).neutral()
+        array([1., 0., 0., 0.])
+        """
+        q = np.zeros(self.nq)
+        q[self._quaternions] = 1.0
+        return q
+
+    def random_state(self, seed: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A random configuration and random speeds for trying things out.
+
+        Angles lie within +-1 rad (away from the singular positions of Euler angles), distances within +-0.5
+        m, quaternions are uniform, speeds normal with unit variance in rad/s and m/s.
+
+        Parameters
+        ----------
+        seed : int, optional
+            The same seed gives the same state.
+
+        Returns
+        -------
+        q : (nq,) array
+        u : (nv,) array
+            Joint speeds; `System.momenta` turns them into momenta.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> q, u = mb.zoo.chain(3).random_state(seed=1)
+        >>> q.shape, u.shape
+        ((3,), (3,))
+        """
+        rng = np.random.default_rng(seed)
+        q = rng.uniform(-1.0, 1.0, self.nq)
+        moves = self.steps[(self.steps.move == TRANSLATE) & (self.steps.kind == COORDINATE)]
+        q[moves.q_index] *= 0.5
+        for offset in (0, 1, 2):
+            q[self.steps.q_index[self.steps.move == FREE] + offset] *= 0.5
+        parts = self._quaternions[:, None] + np.arange(4)
+        quaternions = rng.normal(size=parts.shape)
+        q[parts] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+        return q, rng.normal(size=self.nv)
+
+    @cached_property
+    def _quaternions(self) -> NDArray[np.int64]:
+        """Where the quaternions start in q."""
+        steps = self.steps
+        starts = np.where(steps.move == FREE, steps.q_index + 3, steps.q_index)
+        return _frozen(np.asarray(starts[(steps.move == BALL) | (steps.move == FREE)]))
+
+    # ---- names
+
+    def index(self, name: str) -> int:
+        """Position of a coordinate in q.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.pipelayer().index("theta")
+        3
+        """
+        return _lookup(self._coordinate_index, name, "coordinate", self)
+
+    def speed_index(self, name: str) -> int:
+        """Position of a freedom in the speeds u and the momenta p.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(2, joint=mb.ball())
+        >>> model.index("body1.qw"), model.speed_index("body1.wx")
+        (4, 3)
+        """
+        return _lookup(self._speed_index, name, "speed", self)
+
+    def body_index(self, name: str) -> int:
+        """Number of a body.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.pipelayer().body_index("boom")
+        3
+        """
+        return _lookup(self._body_index, name, "body", self)
+
+    @cached_property
+    def _coordinate_index(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.coordinate_names)}
+
+    @cached_property
+    def _speed_index(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.speed_names)}
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.body_names)}
+
+    # ---- text
+
+    def __repr__(self) -> str:
+        bodies = "1 body" if self.n_bodies == 1 else f"{self.n_bodies} bodies"
+        freedoms = "1 freedom" if self.nv == 1 else f"{self.nv} freedoms"
+        return (
+            f"Model {self.name!r}: {bodies}, {freedoms} (nq = {self.nq}), total mass {self.total_mass:g} kg"
+        )
+
+    def describe(self, limit: int = 100) -> str:
+        """The tree as text: each body under its parent with its joint, coordinates and mass.
+
+        Parameters
+        ----------
+        limit : int
+            Write at most this many bodies.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> print(mb.zoo.pipelayer().describe())
+        Model 'pipelayer': 4 bodies, 6 freedoms (nq = 6), total mass 26300 kg
+        world
+          chassis: custom [translate z, rotate x, rotate y] (z, alpha, beta), 18000 kg
+            rotating: revolute [rotate z] (theta), 6000 kg
+              lifting: revolute [rotate x] (epsilon), 1500 kg
+                boom: prismatic [translate y] (y), 800 kg
+        """
+        children: dict[int, list[int]] = {}
+        for i, parent in enumerate(self.parents.tolist()):
+            children.setdefault(parent, []).append(i)
+        lines = [repr(self), WORLD]
+        stack = [(i, 1) for i in reversed(children[-1])]
+        while stack and len(lines) < limit + 2:
+            i, depth = stack.pop()
+            body, start = self.body_specs[i], int(self.q_offsets[i])
+            names = ", ".join(self.coordinate_names[start : start + body.joint.nq])
+            lines.append(
+                f"{'  ' * depth}{body.name}: {body.joint}{f' ({names})' if names else ''}, {body.mass:g} kg"
+            )
+            stack.extend((child, depth + 1) for child in reversed(children.get(i, [])))
+        if self.n_bodies > limit:
+            lines.append(f"... and {self.n_bodies - limit} more")
+        return "\n".join(lines)
+
+    # ---- files
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as plain dicts, lists, numbers and strings, ready for JSON.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.pipelayer().to_dict()["bodies"][3]["mass"]
+        800.0
+        """
+        from mbkern.model import serial
+
+        return serial.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Model:
+        """The model that `to_dict` wrote; checked like any other input.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> mb.Model.from_dict(model.to_dict()) == model
+        True
+        """
+        from mbkern.model import serial
+
+        return serial.from_dict(data)
+
+    def to_json(self) -> str:
+        """The model as JSON text; every number is reproduced exactly.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> mb.Model.from_json(model.to_json()) == model
+        True
+        """
+        from mbkern.model import serial
+
+        return serial.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Model:
+        """The model that `to_json` wrote; checked like any other input.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.Model.from_json(mb.zoo.chain(2).to_json()).nv
+        2
+        """
+        from mbkern.model import serial
+
+        return serial.from_json(text)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a JSON file; `mb.load` reads it back.
+
+        Examples
+        --------
+        >>> import mbkern as mb, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "crane.json"
+        ...     mb.zoo.pipelayer().save(path)
+        ...     mb.load(path) == mb.zoo.pipelayer()
+        True
+        """
+        from mbkern.model import serial
+
+        serial.save(self, path)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _spatial_inertia(
+    mass: NDArray[np.float64], com: NDArray[np.float64], inertia: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """M = [[m E, -m rc~], [m rc~, J]] of every body at its origin, J = J_com - m rc~ rc~."""
+    cross = np.zeros((len(mass), 3, 3))  # rc~
+    cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0] = com.T
+    cross -= cross.transpose(0, 2, 1).copy()
+    first = mass[:, None, None] * cross
+    M = np.empty((len(mass), 6, 6))
+    M[:, :3, :3] = mass[:, None, None] * np.eye(3)
+    M[:, :3, 3:] = -first
+    M[:, 3:, :3] = first
+    M[:, 3:, 3:] = inertia - first @ cross
+    return M
+
+
+def _step_record(element: Element) -> tuple[int, int, Vec3, float]:
+    """(move, kind, axis, value) of `Model.steps`."""
+    if isinstance(element, Ball):
+        return BALL, COORDINATE, checks.ZERO3, np.nan
+    if isinstance(element, Free):
+        return FREE, COORDINATE, checks.ZERO3, np.nan
+    move = ROTATE if element.move == "rotate" else TRANSLATE
+    if element.is_coordinate:
+        return move, COORDINATE, element.axis, np.nan
+    if element.is_driven:
+        return move, DRIVEN, element.axis, np.nan
+    return move, CONSTANT, element.axis, element.amount  # type: ignore[return-value]  # a number here
+
+
+def _joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names along q and along the speeds."""
+    coordinates: list[str] = []
+    speeds: list[str] = []
+    for body in bodies:
+        moving = [element for element in body.joint.elements if element.nv]
+        for k, element in enumerate(moving):
+            stem = element.name or (body.name if len(moving) == 1 else f"{body.name}.{k}")
+            coordinates.extend(_names_of(element, stem, _QUATERNION, _POSITION))
+            speeds.extend(_names_of(element, stem, _ANGULAR, _LINEAR))
+    return tuple(coordinates), tuple(speeds)
+
+
+def _names_of(
+    element: Element, stem: str, angular: tuple[str, ...], linear: tuple[str, ...]
+) -> Iterator[str]:
+    if isinstance(element, Step):
+        yield stem
+        return
+    for part in (linear + angular) if isinstance(element, Free) else angular:
+        yield f"{stem}.{part}"
+
+
+def _check_unique(names: tuple[str, ...], bodies: tuple[Body, ...]) -> None:
+    if len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    users = [
+        repr(body.name)
+        for body in bodies
+        if twice in (names_of := _joint_names((body,)))[0] or twice in names_of[1]
+    ]
+    raise ModelError(
+        f"coordinate name {twice!r} is used more than once (joint of body {' and '.join(users[:4])}); "
+        "names given to steps and joints must be unique in the model"
+    )
+
+
+def _lookup(table: dict[str, int], name: str, what: str, model: Model) -> int:
+    try:
+        return table[name]
+    except (KeyError, TypeError):
+        hint = checks.near(name, table) if isinstance(name, str) else ""
+        raise ModelError(f"model {model.name!r} has no {what} named {checks.show(name)}.{hint}") from None

@@ -1,0 +1,206 @@
+"""Models as JSON: readable, exact, and checked on the way in.
+
+Reading goes through `ModelBuilder`, so a file is trusted no more than any other input. Python writes the
+shortest decimal that reads back as the same float, hence a round trip changes no bit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from mbkern.errors import ModelError
+from mbkern.model import checks
+from mbkern.model.builder import ModelBuilder
+from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
+from mbkern.model.joint import Amount, Ball, Element, Free, Joint, Step
+from mbkern.model.model import WORLD, Body, Model
+
+FORMAT = "mbkern-model"
+VERSION = 1
+
+_DRIVES: dict[str, tuple[type[Drive], tuple[str, ...]]] = {
+    "harmonic": (Harmonic, ("amplitude", "omega", "phase", "offset")),
+    "polynomial": (Polynomial, ("coeffs",)),
+    "spline": (Spline, ("t", "x")),
+}
+_QUATERNION_JOINTS: dict[str, type[Ball] | type[Free]] = {"ball": Ball, "free": Free}
+_BODY_FIELDS = ("mass", "com", "inertia", "position", "rotation", "stiffness", "damping", "rest")
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """Read a model that `Model.save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The JSON file.
+
+    Examples
+    --------
+    >>> import mbkern as mb, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "chain.json"
+    ...     mb.zoo.chain(3).save(path)
+    ...     mb.load(path)
+    Model 'chain3': 3 bodies, 3 freedoms (nq = 3), total mass ... kg
+    """
+    try:
+        return from_json(Path(path).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not a text file ({error})") from None
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+
+
+def save(model: Model, path: str | PathLike[str]) -> None:
+    """Write `model` to a JSON file."""
+    text = to_json(model)  # before the file is touched: a model that cannot be written leaves no empty file
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def to_json(model: Model) -> str:
+    """`model` as JSON text."""
+    return json.dumps(to_dict(model), indent=1, allow_nan=False)
+
+
+def from_json(text: str) -> Model:
+    """The model in a JSON text."""
+    try:
+        data = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelError(f"not a JSON text: {error}") from None
+    return from_dict(data)
+
+
+def to_dict(model: Model) -> dict[str, Any]:
+    """`model` as plain dicts, lists, numbers and strings."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": model.name,
+        "gravity": model.gravity.tolist(),
+        "bodies": [_body_to_dict(body, model) for body in model.body_specs],
+    }
+
+
+def from_dict(data: Any) -> Model:
+    """The model in plain dicts, lists, numbers and strings."""
+    head = _fields(data, "model", ("format", "version", "name", "gravity", "bodies"))
+    if head["format"] != FORMAT or head["version"] != VERSION:
+        raise ModelError(
+            f"model: expected format {FORMAT!r} version {VERSION}, "
+            f"got {checks.show(head['format'])} version {checks.show(head['version'])}"
+        )
+    if not isinstance(head["bodies"], list):
+        raise ModelError(f"model: bodies must be a list, got {checks.show(head['bodies'])}")
+    builder = ModelBuilder(gravity=head["gravity"], name=head["name"])
+    for k, entry in enumerate(head["bodies"]):
+        body = _fields(entry, f"bodies[{k}]", ("name", "parent", "joint", *_BODY_FIELDS))
+        body["joint"] = _joint_from_dict(body["joint"], f"bodies[{k}]: joint")
+        builder.add_body(**body)
+    return builder.build()
+
+
+def _body_to_dict(body: Body, model: Model) -> dict[str, Any]:
+    try:
+        joint = {
+            "kind": body.joint.kind,
+            "elements": [_element_to_dict(element) for element in body.joint.elements],
+        }
+    except ModelError as error:
+        raise ModelError(f"body {body.name!r}: {error}") from None
+    parent = WORLD if body.parent < 0 else model.body_names[body.parent]
+    return {
+        "name": body.name,
+        "parent": parent,
+        "joint": joint,
+        **{name: _plain(getattr(body, name)) for name in _BODY_FIELDS},
+    }
+
+
+def _element_to_dict(element: Element) -> dict[str, Any]:
+    if not isinstance(element, Step):
+        return {"move": str(element), "name": element.name}
+    return {
+        "move": element.move,
+        "axis": list(element.axis),
+        "amount": _amount_to_plain(element.amount),
+        "name": element.name,
+    }
+
+
+def _amount_to_plain(amount: Amount) -> Any:
+    if not isinstance(amount, Drive):
+        return amount
+    for word, (kind, names) in _DRIVES.items():
+        if isinstance(amount, kind):
+            return {"drive": word, **{name: _plain(getattr(amount, name)) for name in names}}
+    raise ModelError(
+        "a drive(f) is compiled code and cannot be written as JSON; use harmonic, polynomial or spline, "
+        "or pickle the model"
+    )
+
+
+def _joint_from_dict(data: Any, what: str) -> Joint:
+    joint = _fields(data, what, ("kind", "elements"))
+    if not isinstance(joint["elements"], list):
+        raise ModelError(f"{what}: elements must be a list, got {checks.show(joint['elements'])}")
+    elements = [
+        _element_from_dict(entry, f"{what}: elements[{k}]") for k, entry in enumerate(joint["elements"])
+    ]
+    return _named(what, lambda: Joint(tuple(elements), joint["kind"]))
+
+
+def _element_from_dict(data: Any, what: str) -> Element:
+    move = data.get("move") if isinstance(data, dict) else None
+    if isinstance(move, str) and move in _QUATERNION_JOINTS:
+        entry = _fields(data, what, ("move", "name"))
+        return _named(what, lambda: _QUATERNION_JOINTS[move](entry["name"]))
+    entry = _fields(data, what, ("move", "axis", "amount", "name"))
+    if isinstance(entry["amount"], dict):
+        entry["amount"] = _drive_from_dict(entry["amount"], f"{what}: amount")
+    return _named(what, lambda: Step(**entry))
+
+
+def _drive_from_dict(data: dict[str, Any], what: str) -> Drive:
+    word = data.get("drive")
+    if not isinstance(word, str) or word not in _DRIVES:
+        raise ModelError(
+            f"{what}: drive must be one of {', '.join(map(repr, _DRIVES))}, got {checks.show(word)}"
+        )
+    kind, names = _DRIVES[word]
+    entry = _fields(data, what, ("drive", *names))
+    return _named(what, lambda: kind(*(entry[name] for name in names)))
+
+
+def _fields(data: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """A copy of `data` if it has exactly the fields `names`."""
+    if not isinstance(data, dict):
+        raise ModelError(
+            f"{what}: expected an object with the fields {', '.join(names)}, got {checks.show(data)}"
+        )
+    missing = [name for name in names if name not in data]
+    extra = [str(name) for name in data if name not in names]
+    if missing or extra:
+        problems = [f"missing: {', '.join(missing)}"] * bool(missing) + [
+            f"unknown: {', '.join(extra)}"
+        ] * bool(extra)
+        raise ModelError(f"{what}: expected the fields {', '.join(names)}; {'; '.join(problems)}")
+    return dict(data)
+
+
+def _named(what: str, make: Callable[[], Any]) -> Any:
+    """Call `make` and say in its errors where in the file the numbers stand."""
+    try:
+        return make()
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, all the way down."""
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value

@@ -1,0 +1,555 @@
+"""A model bound to a method: rhs(q, p) and everything around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import ArrayLike
+
+from . import inputs, plain
+from .callbacks import drive_callback
+from .core import blocks as blocks_kernels
+from .core import bodies as bodies_kernels
+from .core import checks, extended
+from .core import energy as energy_kernels
+from .core import mass as mass_kernels
+from .core import momenta as momenta_kernels
+from .errors import SingularInertiaError, StateError
+from .inputs import Array
+from .methods import METHODS, Method, method_named
+from .model.drives import Function, Spline
+from .model.joint import Step
+from .model.model import Model
+
+L = plain.load("layout")  # the same layout that the kernels use, in Python
+_ARRAY = types.Array(types.float64, 1, "C")
+_ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
+_QUICK = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
+_COMPILING = threading.RLock()
+
+
+class Energy(NamedTuple):
+    """Energies of a state, in joules.
+
+    Attributes
+    ----------
+    kinetic : float
+        T = sum v^T M v / 2.
+    potential : float
+        Weight of all bodies, zero at the world's origin, plus the joint springs.
+    hamiltonian : float
+        H = p^T u - T + Pi; equal to T + Pi when no joint is driven.
+    """
+
+    kinetic: float
+    potential: float
+    hamiltonian: float
+
+
+class Blocks(NamedTuple):
+    """The blocks of the extended system at one configuration, (linear; angular), in body axes.
+
+    Attributes
+    ----------
+    C : array (N, 6, 6)
+        Carries a velocity of the parent's frame to the body's frame.
+    A : list of arrays (6, n_i)
+        Joint bases: v = C v_parent + A u + vr.
+    vr : array (N, 6)
+        Velocity from prescribed motion.
+    """
+
+    C: Array
+    A: list[Array]
+    vr: Array
+
+
+class System:
+    """A model with a method to evaluate it; safe to share between threads.
+
+    Parameters
+    ----------
+    model : Model
+        What the machine is.
+    method : str
+        "emh-ldl" (extended Hamiltonian system by L^T D L, the fastest for most trees), "emh-lu" (the same by block
+        LU) or "auto".
+
+    Attributes
+    ----------
+    model : Model
+    method : str
+        The method in use; "auto" has been replaced by what it chose.
+    block : array
+        The packed constants that kernels read.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> builder = mb.ModelBuilder()
+    >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+    >>> pendulum = mb.System(builder.build())
+    >>> qdot, pdot = pendulum.rhs([0.1], [0.3])
+    >>> round(float(qdot[0]), 6), round(float(pdot[0]), 6)
+    (0.6, -0.979366)
+    """
+
+    def __init__(self, model: Model, method: str = "auto") -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
+        self._method: Method = method_named(method)
+        self.model = model
+        self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
+        self.block: Array = _with_addresses(model, self._callbacks)
+        self._nq, self._nv = model.nq, model.nv
+        self._work_size = max(self._method.work_size(self.block), *(m.work_size(self.block) for m in METHODS.values()))
+        self._no_tau = np.empty(0)
+        self._frames: list[Array] = []
+        self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
+
+    def __repr__(self) -> str:
+        return f"System({self.model!r}, method={self.method!r})"
+
+    @property
+    def method(self) -> str:
+        """Name of the method in use."""
+        return self._method.name
+
+    def __reduce__(self) -> tuple[type[System], tuple[Model, str]]:
+        return System, (self.model, self.method)
+
+    # ---- the right-hand side -----------------------------------------------------------------------------------
+
+    def rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+            wrench: ArrayLike | None = None) -> tuple[Array, Array]:
+        """Hamilton's equations: how the state changes.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration: metres, radians, unit quaternions (w, x, y, z).
+        p : (nv,)
+            Momenta conjugate to the joint speeds, kg m/s and kg m^2/s.
+        t : float
+            Time in seconds; matters for driven joints only.
+        tau : (nv,), optional
+            Joint forces in N and N m, beside the model's own springs and dampers.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+
+        Returns
+        -------
+        qdot : (nq,)
+        pdot : (nv,)
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(3)
+        >>> system = mb.System(model)
+        >>> qdot, pdot = system.rhs(model.neutral(), [0.0, 0.0, 0.0])
+        >>> qdot
+        array([0., 0., 0.])
+        """
+        if tau is None and wrench is None:
+            frames = self._frames
+            try:
+                frame = frames.pop()
+            except IndexError:
+                frame = self._new_frame()
+            qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+            try:
+                code = self._quick(frame, t, q, p, qdot, pdot)
+            except TypeError:  # not compiled yet, or arguments that are not plain float64 arrays
+                code = checks.BAD_SHAPE
+            frames.append(frame)
+            if code == checks.OK:
+                return qdot, pdot
+        return self._rhs_general(q, p, t, tau, wrench)
+
+    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None,
+                     wrench: ArrayLike | None) -> tuple[Array, Array]:
+        """`rhs` for any input: converts, explains what is wrong."""
+        self.warmup()
+        model = self.model
+        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
+        qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+        with _Frame(self) as (frame, block, work):
+            forces = self._joint_forces(block, t, q, tau, wrench, work)
+            code = self._method.entry(frame, t, q, p, forces, qdot, pdot)
+            self._explain(code, t, work)
+        return qdot, pdot
+
+    def _joint_forces(self, block: Array, t: float, q: Array, tau: ArrayLike | None, wrench: ArrayLike | None,
+                      work: Array) -> Array:
+        """tau plus the joint forces that do the work of the wrenches; empty when there are none."""
+        forces = self._no_tau if tau is None else inputs.vector(tau, "tau", self.model.speed_names)
+        if wrench is None:
+            return forces
+        given = inputs.wrenches(wrench, self.model).ravel()
+        equivalent = np.empty(self._nv)
+        momenta_kernels.wrenches_to_joints(block, t, q, given, equivalent, work)
+        return equivalent + forces if forces.size else equivalent
+
+    # ---- velocities, momenta, inertia --------------------------------------------------------------------------
+
+    def momenta(self, q: ArrayLike, u: ArrayLike, t: float = 0.0) -> Array:
+        """Momenta p = A^T mu of the joint speeds u, in O(N).
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration.
+        u : (nv,)
+            Joint speeds (qdot where nq = nv; body-frame (linear, angular) for ball and free joints), m/s and rad/s.
+        t : float
+            Time; prescribed motion contributes to p.
+
+        Returns
+        -------
+        p : (nv,)
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> p = mb.System(model).momenta(model.neutral(), [0.1, 0, 0, 0, 0, 0])
+        >>> round(float(p[0]), 6) == round(0.1 * model.total_mass, 6)  # the whole machine lifts
+        True
+        """
+        model = self.model
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
+        p = np.empty(self._nv)
+        with _Frame(self) as (_, block, work):
+            momenta_kernels.momenta(block, t, q, u, p, work)
+        return p
+
+    def velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
+        """Joint speeds u of the momenta p, in O(N): the inverse of `momenta`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(8, seed=3)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=3)
+        >>> bool(np.allclose(system.velocities(q, system.momenta(q, u)), u))
+        True
+        """
+        with _Frame(self) as (_, block, work):
+            self._sweep(q, p, t, block, work)
+            at = L.speeds_at(block)
+            return work[at:at + self._nv].copy()
+
+    def _sweep(self, q: ArrayLike, p: ArrayLike, t: float, block: Array, work: Array) -> tuple[Array, Array]:
+        """Run "emh-ldl" at a state for what it leaves in the workspace; returns the validated q and p."""
+        model = self.model
+        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
+        code = extended.rhs(block, t, q, p, self._no_tau, np.empty(self._nq), np.empty(self._nv), work)
+        self._explain(code, t, work)
+        return q, p
+
+    def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
+        """Mass matrix (nv, nv) of the joint speeds at configuration q, by composite inertias.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> H = mb.System(model).mass_matrix(model.neutral())
+        >>> bool(H[0, 0] == model.total_mass)  # the first coordinate lifts everything
+        True
+        """
+        q, t = inputs.configuration(q, self.model), inputs.time(t)
+        H = np.empty((self._nv, self._nv))
+        with _Frame(self) as (_, block, work):
+            mass_kernels.mass_matrix(block, t, q, H.reshape(-1), work)
+        return H
+
+    def solve_mass(self, q: ArrayLike, x: ArrayLike, t: float = 0.0) -> Array:
+        """Mass^-1 x in O(N); x of shape (nv,), or (nv, k) for k right-hand sides with one factorization.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(4)
+        >>> system = mb.System(model)
+        >>> q = model.neutral()
+        >>> x = np.array([1.0, 0.0, 0.0, 0.0])
+        >>> bool(np.allclose(system.mass_matrix(q) @ system.solve_mass(q, x), x))
+        True
+        """
+        q, t = inputs.configuration(q, self.model), inputs.time(t)
+        columns = np.asarray(x)
+        many = columns.ndim == 2
+        shape = (self._nv, columns.shape[1]) if many else (self._nv,)
+        columns = inputs.real_array(x, "x", shape, f"{self._nv} numbers a right-hand side").reshape(self._nv, -1).T
+        if not np.isfinite(columns).all():
+            raise StateError("x: expected finite numbers")
+        rows = np.ascontiguousarray(columns)
+        y = np.empty(rows.shape)
+        with _Frame(self) as (_, block, work):
+            mass_kernels.factor(block, t, q, np.zeros(self._nv), work)
+            self._explain(checks.status(block, work), t, work)
+            for x_k, y_k in zip(rows, y, strict=True):
+                mass_kernels.solve(block, x_k, y_k, work)
+        return y.T if many else y[0]
+
+    def inverse_mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
+        """Inverse of the mass matrix (nv, nv), by the O(N) factorization applied to each unit vector.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(4)
+        >>> system = mb.System(model)
+        >>> q = model.neutral()
+        >>> bool(np.allclose(system.mass_matrix(q) @ system.inverse_mass_matrix(q), np.eye(4)))
+        True
+        """
+        inverse = self.solve_mass(q, np.eye(self._nv), t)
+        return 0.5 * (inverse + inverse.T)
+
+    # ---- energy, bodies ------------------------------------------------------------------------------------------
+
+    def energy(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Energy:
+        """Kinetic and potential energy and the Hamiltonian, in joules.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> system = mb.System(model)
+        >>> energy = system.energy(model.neutral(), [0.0] * 6)
+        >>> energy.kinetic, energy.hamiltonian == energy.potential
+        (0.0, True)
+        """
+        out = np.empty(3)
+        with _Frame(self) as (_, block, work):
+            q, p = self._sweep(q, p, t, block, work)
+            energy_kernels.energy(block, q, p, out, work)
+        return Energy(*out.tolist())
+
+    def body_poses(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
+        """Where the bodies are.
+
+        Returns
+        -------
+        R : (N, 3, 3)
+            Rotations body -> world (columns are the body's axes in the world).
+        r : (N, 3)
+            Positions of the body origins in the world, in metres.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> R, r = mb.System(model).body_poses(model.neutral())
+        >>> [round(float(x), 6) for x in r[model.body_index("boom")]]
+        [0.0, 1.5, 2.5]
+        """
+        q, t = inputs.configuration(q, self.model), inputs.time(t)
+        n = self.model.n_bodies
+        R, r = np.empty((n, 3, 3)), np.empty((n, 3))
+        with _Frame(self) as (_, block, work):
+            bodies_kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work)
+        return R, r
+
+    def body_velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
+        """Velocities (N, 6) of the bodies: (linear; angular) of the body origin, in body axes.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(3)
+        >>> mb.System(model).body_velocities(model.neutral(), [0.0, 0.0, 0.0]).shape
+        (3, 6)
+        """
+        return self._of_bodies(bodies_kernels.velocities, q, p, t)
+
+    def body_momenta(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
+        """Accumulated momenta mu (N, 6): of each body and all bodies beyond it, in its axes, at its origin.
+
+        A^T mu of a body's joint is its part of p.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(3)
+        >>> mb.System(model).body_momenta(model.neutral(), [0.0, 0.0, 0.0]).shape
+        (3, 6)
+        """
+        return self._of_bodies(bodies_kernels.momenta, q, p, t)
+
+    def _of_bodies(self, kernel: Callable[..., None], q: ArrayLike, p: ArrayLike, t: float) -> Array:
+        out = np.empty((self.model.n_bodies, 6))
+        with _Frame(self) as (_, block, work):
+            self._sweep(q, p, t, block, work)
+            kernel(block, out.reshape(-1), work)
+        return out
+
+    def blocks(self, q: ArrayLike, t: float = 0.0) -> Blocks:
+        """The blocks C_i, A_i, vr_i of the extended system, for inspection.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> C, A, vr = mb.System(model).blocks(model.neutral())
+        >>> C.shape, [a.shape for a in A]
+        ((4, 6, 6), [(6, 3), (6, 1), (6, 1), (6, 1)])
+        """
+        q, t = inputs.configuration(q, self.model), inputs.time(t)
+        n = self.model.n_bodies
+        C, columns, vr = np.empty((n, 6, 6)), np.empty((self._nv, 6)), np.empty((n, 6))
+        with _Frame(self) as (_, block, work):
+            blocks_kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
+        A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
+        return Blocks(C, A, vr)
+
+    # ---- for other simulators ------------------------------------------------------------------------------------
+
+    def work(self) -> Array:
+        """A workspace for the compiled right-hand side of `njit`; one for each caller.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.System(mb.zoo.chain(3)).work().ndim
+        1
+        """
+        return np.zeros(self._work_size)
+
+    def njit(self) -> tuple[Any, Array]:
+        """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
+
+        Returns
+        -------
+        rhs : compiled function
+            rhs(block, t, q, p, tau, qdot, pdot, work) -> status, 0 when all is well. tau may be empty. Arguments are
+            not checked.
+        block : array
+            Constants of the model.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> system = mb.System(mb.zoo.chain(3))
+        >>> rhs, block = system.njit()
+        >>> qdot, pdot = np.empty(3), np.empty(3)
+        >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
+        0
+        """
+        return self._method.rhs, self.block
+
+    def ode(self) -> Callable[[float, Array], Array]:
+        """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> fun = mb.System(mb.zoo.chain(3)).ode()
+        >>> fun(0.0, np.zeros(6)).shape
+        (6,)
+        """
+        nq = self._nq
+
+        def fun(t: float, y: Array) -> Array:
+            return np.concatenate(self.rhs(y[:nq], y[nq:], t))
+
+        return fun
+
+    def warmup(self) -> System:
+        """Compile the right-hand side now, or load it from the cache on disk; later calls take no time.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> system = mb.System(mb.zoo.chain(3)).warmup()
+        """
+        if self._quick is None:
+            with _COMPILING:
+                for function, signature in ((self._method.entry, _ENTRY), (self._method.quick, _QUICK)):
+                    if not function.signatures:
+                        function.compile(signature)
+                        function.disable_compile()  # another argument type is an error, not a reason to compile
+            self._quick = self._method.quick
+        return self
+
+    # ---- inside --------------------------------------------------------------------------------------------------
+
+    def _new_frame(self) -> Array:
+        return np.concatenate((self.block, np.zeros(self._work_size)))
+
+    def _explain(self, code: int, t: float, work: Array) -> None:
+        """Raise what a kernel's status means; arguments have been checked before."""
+        if code == checks.SINGULAR:
+            raise self._singular(t, work)
+        if code != checks.OK:
+            raise StateError("the result is not finite: coordinates, momenta or forces are too large for this model")
+
+    def _singular(self, t: float, work: Array) -> StateError:
+        """Which node has a margin that is not positive, in words."""
+        at = L.margins_at(self.block)
+        margins = work[at:at + int(self.block[L.N_NODES])]
+        node = int(np.flatnonzero(~(margins > 0.0))[-1])
+        body, element = _owner(self.model, node)
+        if isinstance(element, Step) and element.is_driven:
+            drive = element.amount
+            where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
+                "its values must be finite")
+            return StateError(f"body {body.name!r}: the drive of its joint has no value at t = {t:g}; {where}")
+        return SingularInertiaError(
+            f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move at t = {t:g}: the "
+            "articulated inertia along it is zero to rounding; give the body or a body beyond it mass or inertia there",
+            body.name, body.joint.kind)
+
+
+class _Frame:
+    """A workspace borrowed from a system's pool: (frame, its block, its work)."""
+
+    def __init__(self, system: System) -> None:
+        self._pool = system._frames
+        try:
+            self._frame = self._pool.pop()
+        except IndexError:
+            self._frame = system._new_frame()
+        self._size = system.block.size
+
+    def __enter__(self) -> tuple[Array, Array, Array]:
+        return self._frame, self._frame[:self._size], self._frame[self._size:]
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.append(self._frame)
+
+
+def _moving_elements(model: Model) -> list[tuple[Any, Any]]:
+    """(body, element) of each node, in the order of the nodes."""
+    return [(body, element) for body in model.body_specs for element in body.joint.elements
+            if not (isinstance(element, Step) and element.is_constant)]
+
+
+def _owner(model: Model, node: int) -> tuple[Any, Any]:
+    return _moving_elements(model)[node]
+
+
+def _drives(model: Model) -> list[Any]:
+    """All drives, in the order of the drive rows of the block."""
+    return [element.amount for _, element in _moving_elements(model)
+            if isinstance(element, Step) and element.is_driven]
+
+
+def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
+    """The model's block; a copy with the addresses of compiled drives where there are any."""
+    if not callbacks:
+        return model.block
+    block = model.block.copy()
+    left = iter(callbacks)
+    for d, drive in enumerate(_drives(model)):
+        if isinstance(drive, Function):
+            block[L.drive_row(block, d) + L.DRIVE_DATA] = next(left).address
+    return block
