@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from numba import carray, cfunc, types
 from numba.core.dispatcher import Dispatcher
@@ -12,6 +13,15 @@ from .core.cabi import LOAD, frame_at
 from .core.checks import CALLBACK_FAILED
 from .core.layout import N_BODIES, NQ, NV, STATUS
 from .errors import ModelError, StateError
+
+T = TypeVar("T")
+
+
+def keep_alive(array: T, needed: list[Any]) -> T:
+    """Return `array`, having tied the life of the compiled functions whose addresses it holds to its own."""
+    if needed:
+        weakref.finalize(array, lambda _: None, list(needed)).atexit = False
+    return array
 
 
 @lru_cache(maxsize=256)

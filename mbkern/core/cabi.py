@@ -8,8 +8,9 @@ call. Nothing throws; when the status is not OK, all of dydt is NaN. Forces that
 
     void load(double t, const double *q, const double *p, double *out, void *data)
 
-whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). A new method needs the two functions at the
-end of this file and its row in :mod:`mbkern.methods`.
+whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). The frame also knows the address of its own
+`ode`, which is what the functions with the signatures of other simulators call. A new method needs the two functions
+at the end of this file and its row in :mod:`mbkern.methods`.
 """
 
 from llvmlite import ir
@@ -17,11 +18,11 @@ from numba import carray, types
 from numba.extending import intrinsic
 from numpy import float64, nan
 
-from .checks import OK
+from .checks import BAD_SHAPE, OK
 from .entry import rhs_emh_ldl, rhs_emh_lu
 from .jit import c_function, exact
 from .layout import (
-    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, SIZE, STATUS,
+    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
     TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
 )
 from .momenta import wrenches_to_joints
@@ -31,6 +32,8 @@ _DOUBLES = types.CPointer(types.float64)
 ODE = types.void(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
 ODE_TAU = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
 LOAD = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
+SUNDIALS = types.int32(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
+CYRK = types.void(_DOUBLES, types.float64, _DOUBLES, _DOUBLES)
 
 _DOUBLE, _BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
 
@@ -64,6 +67,22 @@ def call_load(typingctx, address, t, q, p, out, data):
                      [args[1], *arrays, builder.inttoptr(args[5], _BYTES)])
         return context.get_dummy_value()
     return types.void(types.intp, types.float64, q, p, out, types.intp), codegen
+
+
+@intrinsic
+def address_of(typingctx, pointer):
+    """A void* as a number."""
+    def codegen(context, builder, sig, args):
+        return builder.ptrtoint(args[0], ir.IntType(types.intp.bitwidth))
+    return types.intp(types.voidptr), codegen
+
+
+@intrinsic
+def pointer_to(typingctx, address):
+    """A number as a void*."""
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], _BYTES)
+    return types.voidptr(types.intp), codegen
 
 
 @exact
@@ -125,6 +144,27 @@ def finish(frame, code, qdot, pdot):
         pdot[:] = nan
 
 
+# ---- the signatures of other simulators, whatever the method ----
+@c_function(SUNDIALS)
+def ode_sundials(t, y, dydt, user):
+    """0: done; positive: no value at this state, a smaller step may help; negative: nothing will help."""
+    frame = frame_at(user)
+    n = whole(frame, NQ) + whole(frame, NV)
+    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, address_of(user))
+    code = whole(frame, STATUS)
+    return code if code < BAD_SHAPE else -code
+
+
+@c_function(CYRK)
+def ode_cyrk(dydt, t, y, args):
+    """args[0] is the address of the frame as a number: CyRK copies its arguments."""
+    user = whole(carray(args, 1), 0)
+    frame = frame_at(pointer_to(user))
+    n = whole(frame, NQ) + whole(frame, NV)
+    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, user)
+
+
+# ---- the right-hand sides ----
 @c_function(ODE)
 def ode_emh_ldl(t, y, dydt, user):
     frame = frame_at(user)

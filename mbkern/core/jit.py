@@ -16,6 +16,7 @@ When this file is loaded as part of :mod:`mbkern.plain`, every decorator returns
 import hashlib
 import threading
 from pathlib import Path
+from typing import Any
 
 PLAIN = __package__ != "mbkern.core"
 
@@ -71,7 +72,8 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _INNER: dict[str, Any] = dict(
+        forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
     inline = njit(fastmath=set(FLAGS), **_INNER)
     exact = njit(**_INNER)
 

@@ -32,6 +32,7 @@ GROUND_MOMENT = 16  # 3, first moment (mass times centre of mass) of the bodies 
 STATUS, FRAME_SIZE, AT_LOADS = 12, 19, 20
 HAS_TAU, TAU_CALL, TAU_DATA = 21, 22, 23  # whether forces act; address of the function that gives them, and its data
 HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
+ODE_CALL = 27  # address of the right-hand side that the frame was made for
 HEADER = 28
 
 # ---- node row of the block ----
