@@ -81,7 +81,7 @@ def sundials_address(f: CFunc) -> int:
 
 
 def cyrk_arguments(f: CFunc) -> tuple[int, Array]:
-    """(address, args) for the Numba solver of CyRK, which calls ``void (double *dy, double t, double *y, double *args)``.
+    """(address, args) for the Numba solver of CyRK: ``void (double *dy, double t, double *y, double *args)``.
 
     Hold on to `f` meanwhile.
 
