@@ -30,8 +30,9 @@ from .model.model import Model
 L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
 _ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
-_QUICK = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
+_QUICK = (types.intp, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
 _COMPILING = threading.RLock()
+_empty = np.empty
 
 
 class Energy(NamedTuple):
@@ -110,7 +111,8 @@ class System:
         self._nq, self._nv = model.nq, model.nv
         self._work_size = max(self._method.work_size(self.block), *(m.work_size(self.block) for m in METHODS.values()))
         self._no_tau = np.empty(0)
-        self._frames: list[Array] = []
+        self._frames: dict[int, Array] = {}  # workspaces by their address
+        self._idle: list[int] = []  # addresses of those that nobody uses now
         self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
 
     def __repr__(self) -> str:
@@ -127,7 +129,7 @@ class System:
     # ---- the right-hand side -----------------------------------------------------------------------------------
 
     def rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-            wrench: ArrayLike | None = None) -> tuple[Array, Array]:
+            wrench: ArrayLike | None = None, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
         """Hamilton's equations: how the state changes.
 
         Parameters
@@ -142,6 +144,8 @@ class System:
             Joint forces in N and N m, beside the model's own springs and dampers.
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
+        out : (qdot, pdot), optional
+            Float64 arrays to write into; new ones by default.
 
         Returns
         -------
@@ -158,28 +162,31 @@ class System:
         array([0., 0., 0.])
         """
         if tau is None and wrench is None:
-            frames = self._frames
+            idle = self._idle
             try:
-                frame = frames.pop()
+                address = idle.pop()
             except IndexError:
-                frame = self._new_frame()
-            qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+                address = self._new_frame()
+            if out is None:
+                qdot, pdot = _empty(self._nq), _empty(self._nv)
+            else:
+                qdot, pdot = out
             try:
-                code = self._quick(frame, t, q, p, qdot, pdot)
+                code = self._quick(address, t, q, p, qdot, pdot)
             except TypeError:  # not compiled yet, or arguments that are not plain float64 arrays
                 code = checks.BAD_SHAPE
-            frames.append(frame)
-            if code == checks.OK:
+            idle.append(address)
+            if not code:
                 return qdot, pdot
-        return self._rhs_general(q, p, t, tau, wrench)
+        return self._rhs_general(q, p, t, tau, wrench, out)
 
-    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None,
-                     wrench: ArrayLike | None) -> tuple[Array, Array]:
+    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
+                     out: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """`rhs` for any input: converts, explains what is wrong."""
         self.warmup()
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+        qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model)
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             code = self._method.entry(frame, t, q, p, forces, qdot, pdot)
@@ -510,8 +517,12 @@ class System:
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _new_frame(self) -> Array:
-        return np.concatenate((self.block, np.zeros(self._work_size)))
+    def _new_frame(self) -> int:
+        """Address of a new workspace with the block in front of it."""
+        frame = np.concatenate((self.block, np.zeros(self._work_size)))
+        address = frame.ctypes.data
+        self._frames[address] = frame
+        return address
 
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
@@ -525,18 +536,19 @@ class _Frame:
     """A workspace borrowed from a system's pool: (frame, its block, its work)."""
 
     def __init__(self, system: System) -> None:
-        self._pool = system._frames
+        self._idle = system._idle
         try:
-            self._frame = self._pool.pop()
+            self._address = self._idle.pop()
         except IndexError:
-            self._frame = system._new_frame()
+            self._address = system._new_frame()
+        self._frame = system._frames[self._address]
         self._size = system.block.size
 
     def __enter__(self) -> tuple[Array, Array, Array]:
         return self._frame, self._frame[:self._size], self._frame[self._size:]
 
     def __exit__(self, *_: object) -> None:
-        self._pool.append(self._frame)
+        self._idle.append(self._address)
 
 
 def _drives(model: Model) -> list[Any]:
