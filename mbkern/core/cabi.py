@@ -16,7 +16,7 @@ at the end of this file and its row in :mod:`mbkern.methods`.
 from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
-from numpy import float64, nan
+from numpy import nan
 
 from .checks import BAD_SHAPE, OK
 from .entry import rhs_emh_ldl, rhs_emh_lu
@@ -26,7 +26,7 @@ from .layout import (
     TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
 )
 from .momenta import wrenches_to_joints
-from .number import get, put, whole
+from .number import array_at, get, put, whole
 
 _DOUBLES = types.CPointer(types.float64)
 ODE = types.void(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
@@ -77,18 +77,10 @@ def address_of(typingctx, pointer):
     return types.intp(types.voidptr), codegen
 
 
-@intrinsic
-def pointer_to(typingctx, address):
-    """A number as a void*."""
-    def codegen(context, builder, sig, args):
-        return builder.inttoptr(args[0], _BYTES)
-    return types.voidptr(types.intp), codegen
-
-
 @exact
-def frame_at(user):
-    """The frame that a void* points at."""
-    return carray(user, whole(carray(user, HEADER, float64), FRAME_SIZE), float64)
+def frame_at(address):
+    """The frame at an address."""
+    return array_at(address, whole(array_at(address, HEADER), FRAME_SIZE))
 
 
 @exact
@@ -148,7 +140,7 @@ def finish(frame, code, qdot, pdot):
 @c_function(SUNDIALS)
 def ode_sundials(t, y, dydt, user):
     """0: done; positive: no value at this state, a smaller step may help; negative: nothing will help."""
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     n = whole(frame, NQ) + whole(frame, NV)
     call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, address_of(user))
     code = whole(frame, STATUS)
@@ -159,7 +151,7 @@ def ode_sundials(t, y, dydt, user):
 def ode_cyrk(dydt, t, y, args):
     """args[0] is the address of the frame as a number: CyRK copies its arguments."""
     user = whole(carray(args, 1), 0)
-    frame = frame_at(pointer_to(user))
+    frame = frame_at(user)
     n = whole(frame, NQ) + whole(frame, NV)
     call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, user)
 
@@ -167,7 +159,7 @@ def ode_cyrk(dydt, t, y, args):
 # ---- the right-hand sides ----
 @c_function(ODE)
 def ode_emh_ldl(t, y, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     tau = joint_forces(frame, t, q, p)
     finish(frame, rhs_emh_ldl(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
@@ -175,7 +167,7 @@ def ode_emh_ldl(t, y, dydt, user):
 
 @c_function(ODE_TAU)
 def ode_tau_emh_ldl(t, y, tau, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     total = with_given(frame, joint_forces(frame, t, q, p), tau)
     finish(frame, rhs_emh_ldl(frame, t, q, p, total, qdot, pdot), qdot, pdot)
@@ -183,7 +175,7 @@ def ode_tau_emh_ldl(t, y, tau, dydt, user):
 
 @c_function(ODE)
 def ode_emh_lu(t, y, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     tau = joint_forces(frame, t, q, p)
     finish(frame, rhs_emh_lu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
@@ -191,7 +183,7 @@ def ode_emh_lu(t, y, dydt, user):
 
 @c_function(ODE_TAU)
 def ode_tau_emh_lu(t, y, tau, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     total = with_given(frame, joint_forces(frame, t, q, p), tau)
     finish(frame, rhs_emh_lu(frame, t, q, p, total, qdot, pdot), qdot, pdot)
