@@ -131,6 +131,8 @@ def _checked(name: str, size: int, writes: bool = False) -> Any:
         if isinstance(value, ctypes.Array) and (value._type_ is not ctypes.c_double or len(value) != size):
             raise StateError(f"{name}: expected {size} doubles, got {value!r}")
         try:
+            if not value:  # a null pointer
+                raise TypeError
             return _DOUBLES.from_param(value)
         except TypeError:
             raise StateError(f"{name}: expected a float64 array of shape ({size},) or a pointer to doubles, got "

@@ -23,8 +23,9 @@ _HEADER = """\
  *         time: one f for each thread.
  *
  * Sizes are not checked here: buffers that are too small are overrun. Nothing is thrown; after each call
- * mbkern_status(user) is MBKERN_OK, or it tells what was wrong and all of dydt is NaN. No Python is called and no lock
- * is needed. A function of time, forces or wrenches that was written in Python was compiled, too.
+ * mbkern_status(user) is MBKERN_OK, or it tells what was wrong and all of dydt is NaN. It is all machine code: Python's
+ * lock is not needed (a force function written in Python was compiled, too; only when it raises is the lock taken, to
+ * print the exception).
  */
 #ifndef MBKERN_H
 #define MBKERN_H
