@@ -19,10 +19,11 @@ from .core import energy as energy_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
 from .embed.handle import CFunc
-from .errors import StateError
+from .errors import ModelError, StateError
 from .explain import moving_elements, singular
 from .inputs import Array
 from .methods import METHODS, Method, method_named
+from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
@@ -103,7 +104,7 @@ class System:
 
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
-            raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
+            raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
         self._method: Method = method_named(method)
         self.model = model
         self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
@@ -293,13 +294,9 @@ class System:
         True
         """
         q, t = inputs.configuration(q, self.model), inputs.time(t)
-        columns = np.asarray(x)
-        many = columns.ndim == 2
-        shape = (self._nv, columns.shape[1]) if many else (self._nv,)
-        columns = inputs.real_array(x, "x", shape, f"{self._nv} numbers a right-hand side").reshape(self._nv, -1).T
-        if not np.isfinite(columns).all():
-            raise StateError("x: expected finite numbers")
-        rows = np.ascontiguousarray(columns)
+        given = inputs.columns(x, "x", self._nv)
+        many = given.ndim == 2
+        rows = np.ascontiguousarray(given.T) if many else given[None, :]
         y = np.empty(rows.shape)
         with _Frame(self) as (_, block, work):
             mass_kernels.factor(block, t, q, np.zeros(self._nv), work)

@@ -29,7 +29,7 @@ def library():
     try:
         (folder / "mbkern.h").write_text(embed.header())
         target = folder / "embedding.so"
-        command = [compiler(), *FLAGS, "-shared", "-fPIC", f"-I{folder}", str(SOURCE), "-o", str(target), "-lm"]
+        command = [compiler(), *FLAGS, "-shared", "-fPIC", f"-I{folder}", str(SOURCE), "-o", str(target)]
         subprocess.run(command, check=True, capture_output=True, text=True)
         lib = ctypes.CDLL(str(target))
     finally:
@@ -40,7 +40,6 @@ def library():
     lib.status.argtypes, lib.status.restype = [user], ctypes.c_int
     lib.evaluate.argtypes, lib.evaluate.restype = [f, number, DOUBLES, DOUBLES, user], None
     lib.evaluate_tau.argtypes, lib.evaluate_tau.restype = [f, number, DOUBLES, DOUBLES, DOUBLES, user], None
-    lib.seconds_per_call.argtypes, lib.seconds_per_call.restype = [f, number, DOUBLES, DOUBLES, user, count], number
     lib.rk4.argtypes, lib.rk4.restype = [f, user, number, number, count, DOUBLES, DOUBLES], ctypes.c_int
     lib.euler_like_cvode.argtypes = [f, user, number, number, DOUBLES, DOUBLES]
     lib.euler_like_cvode.restype = ctypes.c_int

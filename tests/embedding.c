@@ -1,7 +1,5 @@
 /* A simulator written in C: it knows mbkern by a function pointer and the header only. */
-#include <math.h>
 #include <stddef.h>
-#include <time.h>
 
 /* a stand-in for the serial vector of SUNDIALS */
 typedef struct { void *content; void *ops; } *N_Vector;
@@ -18,18 +16,6 @@ void evaluate(mbkern_ode f, double t, const double *y, double *dydt, void *user)
 
 void evaluate_tau(mbkern_ode_tau f, double t, const double *y, const double *tau, double *dydt, void *user) {
     f(t, y, tau, dydt, user);
-}
-
-/* n calls, seconds per call; the state moves a little, so that no two calls are alike */
-double seconds_per_call(mbkern_ode f, double t, double *y, double *dydt, void *user, long n) {
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
-    for (long k = 0; k < n; k++) {
-        y[0] += 1e-12;
-        f(t, y, dydt, user);
-    }
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    return ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec)) / (double)n;
 }
 
 /* The classical Runge-Kutta method with a fixed step h, y in place; scratch holds 5 n numbers.
