@@ -8,7 +8,7 @@
 >>> qdot, pdot = system.rhs(q, p)
 """
 
-from . import errors
+from . import embed, errors
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -32,7 +32,7 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Model", "ModelBuilder", "System", "ball", "cylindrical", "drive", "errors", "euler_ball", "free", "harmonic",
-    "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "weld",
-    "zoo",
+    "Model", "ModelBuilder", "System", "ball", "cylindrical", "drive", "embed", "errors", "euler_ball", "free",
+    "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal",
+    "weld", "zoo",
 ]

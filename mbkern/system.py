@@ -11,18 +11,20 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from . import inputs, plain
-from .callbacks import drive_callback
+from .callbacks import drive_callback, keep_alive
 from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
 from .core import checks, extended
 from .core import energy as energy_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
-from .errors import ModelError, SingularInertiaError, StateError
+from .embed.handle import CFunc
+from .errors import ModelError, StateError
+from .explain import moving_elements, singular
 from .inputs import Array
 from .methods import METHODS, Method, method_named
 from .model.checks import show
-from .model.drives import Function, Spline
+from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
 
@@ -431,13 +433,19 @@ class System:
     def njit(self) -> tuple[Any, Array]:
         """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
 
+        Refer to `rhs` as a global name of your module: then `@njit(cache=True)` works, and one compiled function serves
+        every model with this method (pass `block` as an argument). Your cached function holds a copy of this code; when
+        it is older than the mbkern that made the block, the status is 9 (STALE): delete your cache.
+
         Returns
         -------
         rhs : compiled function
-            rhs(block, t, q, p, tau, qdot, pdot, work) -> status, 0 when all is well. tau may be empty. Arguments are
-            not checked.
+            rhs(block, t, q, p, tau, qdot, pdot, work) -> status: 0 when all is well, else a code of
+            `mbkern.embed.CODES`. All arrays are contiguous float64 of the right size, which is not checked: q, qdot
+            (nq), p, pdot (nv), tau (nv, or empty), work from `work()`, one for each thread. Values are not checked
+            either; q, p and tau must be finite.
         block : array
-            Constants of the model.
+            Constants of the model: a copy, yours.
 
         Examples
         --------
@@ -448,7 +456,27 @@ class System:
         >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
         0
         """
-        return self._method.rhs, self.block
+        # Numba compiles anew for a read-only array, hence a copy
+        return self._method.rhs, keep_alive(self.block.copy(), self._callbacks)
+
+    @property
+    def cfunc(self) -> CFunc:
+        """The right-hand side as a C function, with memory of its own: each access makes a new, independent one.
+
+        Hold on to it as long as C code uses its `user_data`; the System itself may go. See :mod:`mbkern.embed`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> f = mb.System(model).cfunc
+        >>> y = model.pack(q={"body1": 0.5})
+        >>> dydt = np.empty(6)
+        >>> f.ctypes(0.0, y, dydt, f.user_data)
+        >>> f.status
+        0
+        """
+        return CFunc(self)
 
     def ode(self) -> Callable[[float, Array], Array]:
         """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it.
@@ -496,25 +524,9 @@ class System:
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
         if code == checks.SINGULAR:
-            raise self._singular(t, work)
+            raise singular(self.model, self.block, work, t)
         if code != checks.OK:
             raise StateError("the result is not finite: coordinates, momenta or forces are too large for this model")
-
-    def _singular(self, t: float, work: Array) -> StateError:
-        """Which node has a margin that is not positive, in words."""
-        at = L.margins_at(self.block)
-        margins = work[at:at + int(self.block[L.N_NODES])]
-        node = int(np.flatnonzero(~(margins > 0.0))[-1])
-        body, element = _owner(self.model, node)
-        if isinstance(element, Step) and element.is_driven:
-            drive = element.amount
-            where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
-                "its values must be finite")
-            return StateError(f"body {body.name!r}: the drive of its joint has no value at t = {t:g}; {where}")
-        return SingularInertiaError(
-            f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move at t = {t:g}: the "
-            "articulated inertia along it is zero to rounding; give the body or a body beyond it mass or inertia there",
-            body.name, body.joint.kind)
 
 
 class _Frame:
@@ -536,19 +548,9 @@ class _Frame:
         self._idle.append(self._address)
 
 
-def _moving_elements(model: Model) -> list[tuple[Any, Any]]:
-    """(body, element) of each node, in the order of the nodes."""
-    return [(body, element) for body in model.body_specs for element in body.joint.elements
-            if not (isinstance(element, Step) and element.is_constant)]
-
-
-def _owner(model: Model, node: int) -> tuple[Any, Any]:
-    return _moving_elements(model)[node]
-
-
 def _drives(model: Model) -> list[Any]:
     """All drives, in the order of the drive rows of the block."""
-    return [element.amount for _, element in _moving_elements(model)
+    return [element.amount for _, element in moving_elements(model)
             if isinstance(element, Step) and element.is_driven]
 
 
