@@ -4,7 +4,7 @@ A call from Python pays about 60 ns for every array argument, so block and works
 the block, and behind it the workspace.
 """
 
-from . import extended, extended_lu
+from . import extended, extended_lu, multipliers, reduced
 from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, check_result, check_state
 from .jit import checked, exact
 from .layout import NQ, NV, SIZE
@@ -12,6 +12,8 @@ from .number import whole
 
 emh_ldl = extended.rhs
 emh_lu = extended_lu.rhs
+dah = reduced.rhs
+hzu = multipliers.rhs
 
 
 @exact
@@ -42,6 +44,24 @@ def rhs_emh_lu(frame, t, q, p, tau, qdot, pdot):
     return check_result(qdot, pdot) if code == OK else code
 
 
+@checked
+def rhs_dah(frame, t, q, p, tau, qdot, pdot):
+    size = whole(frame, SIZE)
+    code = check_arguments(frame, t, q, p, tau)
+    if code == OK:
+        code = dah(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
+    return check_result(qdot, pdot) if code == OK else code
+
+
+@checked
+def rhs_hzu(frame, t, q, p, tau, qdot, pdot):
+    size = whole(frame, SIZE)
+    code = check_arguments(frame, t, q, p, tau)
+    if code == OK:
+        code = hzu(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
+    return check_result(qdot, pdot) if code == OK else code
+
+
 # without joint forces: one array argument less
 @checked
 def quick_emh_ldl(frame, t, q, p, qdot, pdot):
@@ -51,3 +71,13 @@ def quick_emh_ldl(frame, t, q, p, qdot, pdot):
 @checked
 def quick_emh_lu(frame, t, q, p, qdot, pdot):
     return rhs_emh_lu(frame, t, q, p, frame[:0], qdot, pdot)
+
+
+@checked
+def quick_dah(frame, t, q, p, qdot, pdot):
+    return rhs_dah(frame, t, q, p, frame[:0], qdot, pdot)
+
+
+@checked
+def quick_hzu(frame, t, q, p, qdot, pdot):
+    return rhs_hzu(frame, t, q, p, frame[:0], qdot, pdot)
