@@ -64,6 +64,7 @@ else:
     from numba.core.datamodel import models
     from numba.core.typing.templates import AbstractTemplate, infer_global, signature
     from numba.extending import intrinsic, lower_builtin, register_model
+    from numba.np.arrayobj import populate_array
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
     class Lanes(types.Type):
@@ -190,6 +191,19 @@ else:
         parity = half - 2.0 * _rint(half * 0.5)
         sign = 1.0 - 2.0 * parity * parity
         return _where_zero(odd, s, c) * sign, _where_zero(odd, c, -s) * sign
+
+    @intrinsic
+    def array_at(typingctx, address, size):
+        """A float64 array over `size` numbers at an address; whoever passes the address keeps them alive."""
+        array_type = types.Array(types.float64, 1, "C")
+
+        def codegen(context, builder, sig, args):
+            array = context.make_array(array_type)(context, builder)
+            item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
+            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
+            return array._getvalue()
+        return array_type(types.intp, types.intp), codegen
 
     # ---- the doors to memory: intrinsics, because they compile several times faster than overloads --------------
     def _pointer(context, builder, sig, args):
