@@ -243,8 +243,8 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (block LU), "lagrange-2" (mass matrix) or
-            "lagrange-1" (multipliers).
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            matrix) or "lagrange-1" (multipliers).
 
         Returns
         -------

@@ -17,9 +17,9 @@ from pathlib import Path
 
 PLAIN = __package__ != "mbkern.core"
 
-# contract: a*b + c in one rounding; nsz, nnan, ninf: a product with a literal zero folds away; arcp: divide once.
-# Reassociation stays off: it would undo the argument reduction of sincos and make lanes differ from scalars.
-FLAGS = frozenset({"contract", "nsz", "nnan", "ninf", "arcp"})
+# nsz, nnan, ninf: a product with a literal zero folds away. Nothing that lets LLVM choose how to round: where a*b + c
+# is one operation the source says `fma`, so every number type, caller and compilation gives the same bits.
+FLAGS = frozenset({"nsz", "nnan", "ninf"})
 
 
 def source_stamp(folder: Path | None = None) -> str:
