@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from numpy import nan
 
 from .checks import BAD_SHAPE, OK
-from .entry import rhs_emh_ldl, rhs_emh_lu
+from .entry import rhs_dah, rhs_emh_ldl, rhs_emh_lu, rhs_hzu
 from .jit import c_function, exact
 from .layout import (
     AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
@@ -187,3 +187,35 @@ def ode_tau_emh_lu(t, y, tau, dydt, user):
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     total = with_given(frame, joint_forces(frame, t, q, p), tau)
     finish(frame, rhs_emh_lu(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_dah(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_dah(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_dah(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_dah(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_hzu(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_hzu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_hzu(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_hzu(frame, t, q, p, total, qdot, pdot), qdot, pdot)

@@ -10,7 +10,7 @@ array               a number is
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
-Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`.
+Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `with_sign`.
 All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
 """
 
@@ -50,6 +50,9 @@ if PLAIN:
 
     def smaller(a, b):
         return min(a, b)
+
+    def with_sign(a, b):
+        return -a if b < 0.0 else a
 
     def fma(a, b, c):
         return a * b + c
@@ -143,6 +146,13 @@ else:
         """The smaller of two numbers of one type."""
         def codegen(context, builder, sig, args):
             return _call_llvm(builder, "minnum", args)
+        return a(a, b), codegen
+
+    @intrinsic
+    def with_sign(typingctx, a, b):
+        """a (not negative) with the sign of b; both of one type."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "copysign", args)
         return a(a, b), codegen
 
     @intrinsic
