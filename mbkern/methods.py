@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import plain
-from .core import entry
+from .core import cabi, entry
 from .errors import MethodError
 
 _layout = plain.load("layout")
@@ -33,6 +33,8 @@ class Method:
         The same behind checks, (frame, t, q, p, tau, qdot, pdot) -> status, for calls from Python.
     quick : compiled function
         `entry` without tau.
+    ode, ode_tau : C functions
+        The same for callers outside Python, see :mod:`mbkern.core.cabi`.
     work_size : callable
         Numbers its workspace holds, from the block.
     """
@@ -42,6 +44,8 @@ class Method:
     rhs: Any
     entry: Any
     quick: Any
+    ode: Any
+    ode_tau: Any
     work_size: Callable[[np.ndarray], int]
 
 
@@ -51,9 +55,11 @@ def _work_lu(block: np.ndarray) -> int:
 
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
-           entry.emh_ldl, entry.rhs_emh_ldl, entry.quick_emh_ldl, _layout.work_size),
+           entry.emh_ldl, entry.rhs_emh_ldl, entry.quick_emh_ldl, cabi.ode_emh_ldl, cabi.ode_tau_emh_ldl,
+           _layout.work_size),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
-           entry.emh_lu, entry.rhs_emh_lu, entry.quick_emh_lu, _work_lu),
+           entry.emh_lu, entry.rhs_emh_lu, entry.quick_emh_lu, cabi.ode_emh_lu, cabi.ode_tau_emh_lu,
+           _work_lu),
 )}
 
 

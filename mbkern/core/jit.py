@@ -4,6 +4,7 @@
 `exact`    the same without fast-math flags, for code whose rounding or NaN handling matters.
 `kernel`   a function that others call: compiled on first use, cached on disk, releases the GIL.
 `checked`  a kernel without fast-math flags: the place where NaN tests are allowed.
+`c_function(signature)`  a `checked` kernel as a C function: made when its address is first asked for.
 
 Numba's own cache looks only at the file of the cached function: after a change in a leaf such as `vec3.py` it would
 go on using machine code that has the old leaf inlined. The cache used here is stamped with a hash over all sources of
@@ -13,6 +14,7 @@ When this file is loaded as part of :mod:`mbkern.plain`, every decorator returns
 """
 
 import hashlib
+import threading
 from pathlib import Path
 
 PLAIN = __package__ != "mbkern.core"
@@ -31,6 +33,10 @@ def source_stamp(folder: Path | None = None) -> str:
     return digest.hexdigest()
 
 
+STAMP = source_stamp()
+STAMP_NUMBER = int(STAMP[:13], 16)  # 52 bits, so that a float64 of a model block holds it
+
+
 if PLAIN:
 
     def _as_it_is(function):
@@ -38,11 +44,14 @@ if PLAIN:
 
     inline = exact = kernel = checked = _as_it_is
 
+    def c_function(signature):
+        return _as_it_is
+
 else:
     from numba import njit
     from numba.core.caching import FunctionCache
-
-    STAMP = source_stamp()
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
 
     class _StampedCache(FunctionCache):
         """Numba's disk cache, valid only for the very sources of this folder."""
@@ -73,3 +82,39 @@ else:
     def checked(function):
         """Compile on first call without fast-math flags, cache on disk."""
         return _cached(function, False)
+
+    class CFunction:
+        """A function with a C signature. `numba.cfunc` compiles where it decorates; this waits until it is needed."""
+
+        def __init__(self, function, signature):
+            self._function, self._signature = function, signature
+            self._compiled = None
+            self._lock = threading.Lock()
+
+        def __repr__(self):
+            return f"<C function {self._function.__name__}>"
+
+        @property
+        def compiled(self):
+            """The `CFunc`, compiled now or loaded from the cache on disk."""
+            if self._compiled is None:
+                with self._lock:
+                    if self._compiled is None:
+                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False)
+                        made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
+                        try:
+                            made._cache = _StampedCache(self._function)
+                        except RuntimeError:  # no folder to cache in: compile in every process
+                            pass
+                        made.compile()
+                        self._compiled = made
+            return self._compiled
+
+        @property
+        def address(self):
+            """Where it is in memory."""
+            return self.compiled.address
+
+    def c_function(signature):
+        """Compile on first use to a C function without fast-math flags, cache on disk."""
+        return lambda function: CFunction(function, signature)

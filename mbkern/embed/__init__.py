@@ -1,0 +1,1 @@
+"""Calling the compiled right-hand side from other simulators."""
