@@ -1,8 +1,7 @@
-"""Calling C functions by address from compiled code."""
+"""Calling event functions by address from compiled code, and reading the status of the right-hand side."""
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 _DOUBLE = ir.DoubleType()
@@ -11,20 +10,6 @@ _POINTER = _DOUBLE.as_pointer()
 
 def _data(context, builder, array_type, array):
     return context.make_array(array_type)(context, builder, array).data
-
-
-@intrinsic
-def call_rhs(typingctx, address, t, y, dydt, user):
-    """f(t, y, dydt, user) for ``void f(double, const double *, double *, void *)`` at `address`."""
-
-    def codegen(context, builder, sig, args):
-        kind = ir.FunctionType(ir.VoidType(), [_DOUBLE, _POINTER, _POINTER, cgutils.voidptr_t])
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        pointers = [_data(context, builder, sig.args[k], args[k]) for k in (2, 3)]
-        builder.call(function, [args[1], *pointers, builder.inttoptr(args[4], cgutils.voidptr_t)])
-        return context.get_dummy_value()
-
-    return types.void(types.intp, types.float64, y, dydt, types.intp), codegen
 
 
 @intrinsic

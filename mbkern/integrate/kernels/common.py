@@ -2,9 +2,10 @@
 
 from math import sqrt
 
+from ...core.cabi import call_ode
 from ...core.jit import exact
-from .calls import call_rhs, load_double
-from .plan import CODE, K1, N, N_QUATERNIONS, NFEV, QUATERNIONS, RHS, STATUS, T_BAD, USER, Y_NEW
+from .calls import load_double
+from .plan import CODE, N, N_QUATERNIONS, NFEV, QUATERNIONS, RHS, STATUS, T_BAD, USER
 
 
 @exact
@@ -17,7 +18,7 @@ def vector(plan, work, k):
 @exact
 def evaluate(plan, num, t, y, out):
     """out = f(t, y); False when f says that it failed."""
-    call_rhs(plan[RHS], t, y, out, plan[USER])
+    call_ode(plan[RHS], t, y, 0, out, 0, plan[USER])
     plan[NFEV] += 1
     if plan[STATUS] != 0:
         code = load_double(plan[STATUS])
@@ -56,20 +57,9 @@ def unit_quaternions_with_slopes(plan, y, slope):
 
 
 @exact
-def first_slope(plan, num, t, work):
-    """K1 = f(t, y) unless it is known."""
-    return evaluate(plan, num, t, vector(plan, work, 0), vector(plan, work, K1))
-
-
-@exact
 def finite(x):
     """Whether all numbers are finite."""
     bad = 0
     for i in range(x.shape[0]):
         bad += not (abs(x[i]) <= 1e300)
     return bad == 0
-
-
-@exact
-def new_state(plan, work):
-    return vector(plan, work, Y_NEW)

@@ -1,8 +1,8 @@
 """Where event functions g(t, q, p) change sign within a step.
 
-A crossing lies where g leaves the sign it had at the last step end where it was not zero, and is found on the dense
-output by bisection and false position in turn (the Illinois rule), to a few roundings of t. Two crossings of one g within a
-step go unseen, as with every method that looks at the ends of steps only.
+A crossing lies where g leaves the sign it had at the beginning of the step, and is found on the dense output by false
+position (the Illinois rule) to a few roundings of t. Two crossings of one g within a step go unseen, as with every
+method that looks at the ends of steps only.
 """
 
 from ...core.jit import checked, exact

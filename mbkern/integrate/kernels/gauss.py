@@ -3,9 +3,9 @@
     k_i = f(t + c_i h, y + h sum_j a_ij k_j),   y_new = y + h sum_i b_i k_i
 
 All quadratic invariants are conserved exactly, the lengths of quaternions among them. The stages are found by
-fixed-point iteration (Gauss-Seidel: each new k_i is used at once) until rounding is all that is left, as a stopping test
-at some tolerance would leave a bias that adds up over many steps; they start from the polynomial of the step before. y is
-summed with compensation (Hairer, Lubich & Wanner, Geometric Numerical Integration, sections VIII.5 and VIII.6).
+fixed-point iteration (Gauss-Seidel: each new k_i is used at once) until rounding is all that is left: a stopping test
+at some tolerance would leave a bias that adds up over many steps. They start from the polynomial of the step before,
+and y is summed with compensation (Hairer, Lubich & Wanner, Geometric Numerical Integration, sections VIII.5, VIII.6).
 """
 
 from ...core.jit import checked, exact

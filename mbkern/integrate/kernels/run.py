@@ -11,8 +11,8 @@ from .events import EPSILON, start_events, step_events
 from .gauss import CONVERGED, NO_STAGES, gauss_step
 from .plan import (
     ACCEPTED, BUDGET, CODE, DENSE, DENSE_AT, DENSE_ROWS, DOPRI5, ERROR_OLD, EVENT_ROWS, EVENT_STOP, FAILED_RHS,
-    FAILED_STAGES, FAILED_STEP, FINISHED, FRESH, GAUSS, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS, N_STEPS,
-    NEXT_EVAL, OUTPUT, REJECTED, RK4, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES, WORST,
+    FAILED_STAGES, FAILED_STEP, FINISHED, FRESH, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS, N_STEPS,
+    NEXT_EVAL, OUTPUT, REJECTED, RK4, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
     Y, Y_NEW,
 )
 from .rk4 import rk4_step
@@ -29,7 +29,8 @@ def start(plan, num, events, times, out_t, out_y, work):
     """Slope and signs of events at the beginning, the first step, the first output."""
     y = vector(plan, work, Y)
     unit_quaternions(plan, y)
-    plan[FRESH] = plan[STARTED] = 0
+    plan[FRESH] = 0
+    plan[STARTED] = 1 if plan[METHOD] == DOPRI5 else 0
     if not evaluate(plan, num, num[T], y, vector(plan, work, K1)):
         return FAILED_RHS
     if not finite(vector(plan, work, K1)):
@@ -82,12 +83,14 @@ def fixed_step(plan, num, work):
 def adaptive_step(plan, num, work):
     """One accepted step of Dormand-Prince, or MORE with H_LAST = 0 when it was rejected, or why there is none."""
     t, t_end = num[T], num[T_END]
-    h = num[H]
     span = t_end - t
-    if abs(h) > num[MAX_STEP]:
-        h = num[MAX_STEP] if span > 0.0 else -num[MAX_STEP]
-    if abs(h) >= abs(span) or abs(1.01 * h) >= abs(span):  # no tiny step at the end
-        h = span
+    wanted = num[H]
+    if abs(wanted) > num[MAX_STEP]:
+        wanted = num[MAX_STEP] if span > 0.0 else -num[MAX_STEP]
+    h = span if abs(1.01 * wanted) >= abs(span) else wanted  # 1.01: no tiny step at the end
+    if plan[FRESH] == 0 and not evaluate(plan, num, t, vector(plan, work, Y), vector(plan, work, K1)):
+        return FAILED_RHS
+    plan[FRESH] = 1
     smallest = 16.0 * EPSILON * abs(t) + 1e-18 * abs(t_end - num[T0])
     error = dopri5_step(plan, num, t, h, work)
     accepted = error <= 1.0
@@ -101,6 +104,8 @@ def adaptive_step(plan, num, work):
         return MORE
     plan[CODE] = 0
     plan[STARTED] = 1
+    if abs(num[H]) < abs(wanted) and abs(h) < abs(wanted):
+        num[H] = wanted  # the end of the run made it short, not the error: a stepper goes on from here
     num[ERROR_OLD] = max(error, 1e-4)
     num[H_LAST] = h
     unit_quaternions_with_slopes(plan, vector(plan, work, Y_NEW), vector(plan, work, K7))
