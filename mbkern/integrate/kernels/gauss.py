@@ -9,7 +9,7 @@ and y is summed with compensation (Hairer, Lubich & Wanner, Geometric Numerical 
 """
 
 from ...core.jit import checked, exact
-from .common import evaluate, vector
+from .common import evaluate, finite, vector
 from .plan import ITERATIONS, K1, K2, LOST, N, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW
 from .tableaus import GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
 
@@ -51,12 +51,15 @@ def guess_stages(plan, work):
 
 
 @exact
-def sweep_stages(plan, num, t, h, q_size, p_size, work):
-    """One pass over all stages; the largest change of h k relative to the state, negative when f failed."""
+def sweep_stages(plan, num, t, h, work):
+    """One pass over all stages; the change of h k relative to the state, negative when f failed.
+
+    Relative to q and p as wholes: a single number may pass through zero.
+    """
     n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
     y, stage, new = vector(plan, work, Y), vector(plan, work, TEMP), vector(plan, work, Y_NEW)
     k = work[K2 * n:(K2 + s) * n]
-    change = 0.0
+    dq, dp, q_slope, p_slope = 0.0, 0.0, 0.0, 0.0
     for j in range(s):
         for i in range(n):
             total = 0.0
@@ -65,33 +68,28 @@ def sweep_stages(plan, num, t, h, q_size, p_size, work):
             stage[i] = y[i] + h * total
         if not evaluate(plan, num, t + GAUSS_C[s, j] * h, stage, new):
             return -1.0
-        dq, dp = 0.0, 0.0
         for i in range(nq):
-            dq = max(dq, abs(new[i] - k[j * n + i]))
+            dq, q_slope = max(dq, abs(new[i] - k[j * n + i])), max(q_slope, abs(new[i]))
             k[j * n + i] = new[i]
         for i in range(nq, n):
-            dp = max(dp, abs(new[i] - k[j * n + i]))
+            dp, p_slope = max(dp, abs(new[i] - k[j * n + i])), max(p_slope, abs(new[i]))
             k[j * n + i] = new[i]
-        part = abs(h) * (dq / q_size + dp / p_size)
-        if not part <= 1e300:
+        if not finite(new):
             return -1.0
-        change = max(change, part)
-    return change
+    tiny, size = 1e-300, abs(h)
+    return size * (dq / (largest(y, 0, nq) + size * q_slope + tiny) + dp / (largest(y, nq, n) + size * p_slope + tiny))
 
 
 @checked
 def gauss_step(plan, num, t, h, work):
     """Y_NEW from Y; CONVERGED, NOT_CONVERGED or NO_STAGES (f failed). K1 is needed in the first step only."""
-    n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
+    n, s = plan[N], plan[STAGES]
     y, y_new, lost = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, LOST)
     k = work[K2 * n:(K2 + s) * n]
     guess_stages(plan, work)
-    # sizes of q and p as wholes: a single number may pass through zero
-    q_size = largest(y, 0, nq) + abs(h) * largest(k, 0, nq) + 1e-300
-    p_size = largest(y, nq, n) + abs(h) * largest(k, nq, n) + 1e-300
     before, grown = 1e300, 0
     for _ in range(MOST_ITERATIONS):
-        change = sweep_stages(plan, num, t, h, q_size, p_size, work)
+        change = sweep_stages(plan, num, t, h, work)
         plan[ITERATIONS] += 1
         if change < 0.0:
             return NO_STAGES
