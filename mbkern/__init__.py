@@ -9,6 +9,7 @@
 """
 
 from . import embed, errors
+from .integrate import Event, Solution, event
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -32,7 +33,7 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Model", "ModelBuilder", "System", "ball", "cylindrical", "drive", "embed", "errors", "euler_ball", "free",
-    "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal",
-    "weld", "zoo",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
+    "euler_ball", "event", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline",
+    "translate", "universal", "weld", "zoo",
 ]

@@ -23,6 +23,9 @@ from .embed.handle import CFunc
 from .errors import MethodError, ModelError, StateError
 from .explain import moving_elements, singular
 from .inputs import Array
+from .integrate.simulate import simulate
+from .integrate.solution import Solution
+from .integrate.stepper import Stepper
 from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
 from .model.checks import show
 from .model.drives import Function
@@ -566,6 +569,96 @@ class System:
             blocks_kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
         return Blocks(C, A, vr)
+
+    # ---- motion --------------------------------------------------------------------------------------------------
+
+    def simulate(self, q0: ArrayLike, p0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
+                 rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
+                 t_eval: ArrayLike | None = None, events: Any = None, dense: bool = False, progress: bool = False,
+                 tau: Any = None, wrench: Any = None, max_step: float | None = None,
+                 save_every: int | None = None) -> Solution:
+        """The motion from a state over a span of time, all steps in compiled code.
+
+        Parameters
+        ----------
+        q0 : (nq,)
+            Configuration at the beginning; quaternions are scaled to length one.
+        p0 : (nv,)
+            Momenta at the beginning; `momenta(q0, u0)` gives them for joint speeds.
+        t_span : (begin, end)
+            Times in seconds; end before begin integrates backward.
+        integrator : str
+            "dopri5" (Dormand-Prince 5(4), adaptive), "rk4" (classical, fixed step), "midpoint", "gauss4", "gauss6"
+            (Gauss collocation of order 2, 4, 6: symplectic and symmetric, fixed step, no secular energy drift).
+        rtol, atol : float
+            Tolerances of the local error of "dopri5": the root mean square of error / (atol + rtol |y|), y = (q, p), is
+            at most 1. atol may be an array (nq + nv).
+        step : float
+            Fixed-step methods: the largest step; it is shortened so that a whole number of steps fills t_span.
+            "dopri5": the first step, chosen automatically by default.
+        t_eval : (m,), optional
+            Times of the output, in the order of the run. States between two steps come from the dense output: order
+            4 for "dopri5", 3 (cubic Hermite, error O(step^4)) for the others. By default the ends of all steps.
+        events : njit g(t, q, p), Event or a list of them, optional
+            Zero crossings to record, or to stop at; see `mbkern.event`.
+        dense : bool
+            Keep the dense output, for `Solution.sol`.
+        progress : bool
+            Show a bar on standard error.
+        tau : (nv,) or njit f(t, q, p, out), optional
+            Joint forces in N and N m; out (nv) is zero when f is called.
+        wrench : (N, 6) or njit f(t, q, p, out), optional
+            (force; moment) on each body, in body axes at the body origin; out is (N, 6).
+        max_step : float, optional
+            No step is longer.
+        save_every : int, optional
+            Keep the state after every so many steps only (and at the end).
+
+        Returns
+        -------
+        Solution
+            With success False and all that was computed when the run could not be finished. Ctrl-C ends a run early,
+            with status "interrupted".
+
+        Notes
+        -----
+        Quaternions are scaled to length one after each step of "rk4" and "dopri5". That cannot spoil the order: the
+        right-hand side uses q/|q| and the rate of a quaternion is linear in it, so scaling commutes with every
+        Runge-Kutta step. The Gauss methods conserve the length, a quadratic invariant, by themselves.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(5)
+        >>> solution = mb.System(model).simulate(model.neutral(), [0.0] * 5, (0.0, 2.0), t_eval=[0.0, 1.0, 2.0])
+        >>> solution.success, solution.q.shape
+        (True, (3, 5))
+        """
+        return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
+                        wrench, max_step, save_every)
+
+    def stepper(self, integrator: str = "rk4", step: float = 1e-3, rtol: float = 1e-8, atol: ArrayLike = 1e-10,
+                tau: Any = None, wrench: Any = None) -> Stepper:
+        """One step at a time, for use in loops of your own; see `Stepper`.
+
+        Parameters
+        ----------
+        integrator : str
+            As in `simulate`; "dopri5" takes as many steps of its own as its tolerances need.
+        step : float
+            Seconds that a step advances the time by; negative goes back.
+        rtol, atol, tau, wrench
+            As in `simulate`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(3)
+        >>> stepper = mb.System(model).stepper("rk4", step=1e-3)
+        >>> stepper.reset(model.neutral(), [0.0, 0.0, 0.0])
+        >>> q, p = stepper.step()
+        """
+        return Stepper(self, integrator, step, rtol, atol, tau, wrench)
 
     # ---- for other simulators ------------------------------------------------------------------------------------
 
