@@ -10,7 +10,7 @@ operations that the Russian paper prints (ERA), line by line:
                     C^T (...)            48                       D u            n     U^T D u     12n       (A^T M*) C  42n
                     solve U              6n^2                     u - U v_k      12n   C v_k       48
 
-Elementary operations: C x or C^T x takes 42 (C is kept as G and rho), a dense 6x6 times a vector 66. Given, not counted, as
+Elementary operations: C x or C^T x takes 42 (C is kept as G and rho), M x of a rigid body 42, a dense 6x6 times a vector 66. Given, not counted, as
 in the papers: C, A, vr, Adot^T - A^T Omega, the weights F, the inertias, joint forces; for HZU also M^-1 and Z.
 """
 
@@ -83,6 +83,12 @@ def to_parent(X: Any, F: Numbers) -> Numbers:
 def rows_to_parent(X: Any, W: Numbers) -> Numbers:
     """W C, row by row: 42 flops a row."""
     return np.array([to_parent(X, row) for row in W], object)
+
+
+def rigid_times(M: Numbers, v: Numbers) -> Numbers:
+    """M v of a rigid body, where M is known to be (m E, -s~; s~, J): 42 flops."""
+    J = (M[3, 3], M[3, 4], M[3, 5], M[4, 4], M[4, 5], M[5, 5])
+    return _six(_spatial.rigid_times(M[0, 0], (M[5, 1], M[3, 2], M[4, 0]), J, _pair(v)))
 
 
 def inertia_to_parent(X: Any, M: Numbers) -> Numbers:
@@ -384,7 +390,7 @@ def dah(given: Given) -> tuple[list[Numbers], list[Numbers]]:
             phi.append(given.vr[i] if k < 0 else to_child(given.X[i], phi[k]) + given.vr[i])
     M, F, y = list(given.M), list(given.F), []
     with under("drift", "M phi"):
-        y = [given.M[i] @ phi[i] for i in range(N)]
+        y = [rigid_times(given.M[i], phi[i]) for i in range(N)]
     pattern: list[list[int]] = []
     for k in parents:
         pattern.append([] if k < 0 else [*pattern[k], k])
@@ -418,7 +424,7 @@ def dah(given: Given) -> tuple[list[Numbers], list[Numbers]]:
     for i in range(N):
         v[i] = _velocity(given, i, v, qdot[i])
     with under(FORWARD, "M v"):
-        mu = [given.M[i] @ v[i] for i in range(N)]
+        mu = [rigid_times(given.M[i], v[i]) for i in range(N)]
     pdot = list(given.p)
     for i in range(N - 1, -1, -1):
         pdot[i] = _momentum_rate(given, i, v[i], qdot, mu[i], F[i], FORWARD)
@@ -437,20 +443,23 @@ def hzu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
             children[k].append(i)
     inverses, Z = [_inverse_inertia(given, i) for i in range(N)], [_complement(given, i) for i in range(N)]
 
-    def outward(x: list[Numbers], step: str) -> list[Numbers]:
-        """M^-1 S^T x."""
-        with under("multipliers", f"S^T {step}"):
-            x = list(x)
-            for i in range(N - 1, -1, -1):
-                if parents[i] >= 0:
-                    own = to_parent(given.X[i], original[i])
-                    x[parents[i]] = x[parents[i]] - own
-        with under("multipliers", f"M^-1 S^T {step}"):
+    def times_s_transposed(x: list[Numbers], step: str) -> list[Numbers]:
+        """S^T x: what each body passes on less what it receives."""
+        out = list(x)
+        with under("multipliers", step):
+            for i, k in enumerate(parents):
+                if k >= 0:
+                    out[k] = out[k] - to_parent(given.X[i], x[i])
+        return out
+
+    def times_inverses(x: list[Numbers], step: str) -> list[Numbers]:
+        """M^-1 x."""
+        with under("multipliers", step):
             return [inverses[i] @ x[i] for i in range(N)]
 
-    def inward(w: list[Numbers], step: str) -> list[Numbers]:
-        """S w."""
-        with under("multipliers", f"S {step}"):
+    def times_s(w: list[Numbers], step: str) -> list[Numbers]:
+        """S w: velocities across the joints."""
+        with under("multipliers", step):
             return [w[i] if k < 0 else w[i] - to_child(given.X[i], w[k]) for i, k in enumerate(parents)]
 
     factors: list[Any] = [None] * N
@@ -463,8 +472,7 @@ def hzu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
                 factors[i] = ltl(AA)
             with under("projection", "A (A^T A)^-1 p"):
                 a[i] = given.A[i] @ solve_lower(factors[i], solve_upper(factors[i], given.p[i]))
-    original = a
-    drift = inward(outward(a, "a"), "M^-1 S^T a")
+    drift = times_s(times_inverses(times_s_transposed(a, "S^T a"), "M^-1 S^T a"), "S M^-1 S^T a")
     Q: list[Numbers] = []
     for i in range(N):
         with under("multipliers", "Z^T (vr - S M^-1 S^T a)"):
@@ -491,9 +499,8 @@ def hzu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
         if len(lam[i]):
             with under(FORWARD, "a + Z lambda"):
                 mu[i] = a[i] + Z[i] @ lam[i]
-    original = mu
-    v = outward(mu, "mu")
-    relative = inward(v, "v")
+    v = times_inverses(times_s_transposed(mu, "S^T mu"), "v")
+    relative = times_s(v, "S v")
     F, qdot, pdot = list(given.F), list(given.p), list(given.p)
     for i in range(N):
         if len(given.p[i]):
