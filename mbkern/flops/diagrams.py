@@ -115,6 +115,7 @@ class SelectionMap:
             _, axes = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
         from matplotlib.colors import ListedColormap
         from matplotlib.patches import Patch
+        from matplotlib.ticker import MaxNLocator
 
         rows, columns = self.best.shape
         kinds = [LETTERS[name] for name in self.methods]
@@ -134,6 +135,8 @@ class SelectionMap:
         axes.set(xlabel="length of a chain L", ylabel="number of chains c",
                  title=f"n = {self.n}: {_TITLES[self.source]}", xlim=(0.5, columns + 0.5), ylim=(0.5, rows + 0.5))
         axes.title.set_fontsize(10)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         if self.note:
             axes.text(0.02, 0.02, self.note, transform=axes.transAxes, fontsize=6, wrap=True,
                       bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none"})

@@ -8,6 +8,8 @@ from time import perf_counter
 from ..model.model import Model
 from ..system import System
 
+ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
+
 
 def best_times(calls: Mapping[str, Callable[[], object]], seconds: float = 0.05) -> dict[str, float]:
     """Nanoseconds of each call: the smallest mean over rounds that take turns, so that all see the same machine.
@@ -30,8 +32,8 @@ def best_times(calls: Mapping[str, Callable[[], object]], seconds: float = 0.05)
         start = perf_counter()
         call()
         once = max(perf_counter() - start, 1e-7)
-        repeats[name] = max(1, int(seconds / 10 / once))
-    for _ in range(10):
+        repeats[name] = max(1, int(seconds / ROUNDS / once))
+    for _ in range(ROUNDS):
         for name, call in calls.items():
             again = range(repeats[name])
             start = perf_counter()
