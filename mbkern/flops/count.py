@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 from .. import inputs, plain
 from ..errors import MethodError
 from ..inputs import Array
-from ..methods import method_named
+from ..methods import METHODS
 from ..model.model import Model
+from ..system import System
 from .numbers import FLOPS, SINCOS, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
 from .textbook import TEXTBOOK, run
@@ -132,7 +133,7 @@ def count(
 
 
 def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
-    method = method_named(name)
+    method = METHODS[System(model, name).method]  # raises what is wrong with the name, or with the model for this method
     ledger = Ledger()
     module = plain.load(method.rhs.py_func.__module__.rpartition(".")[2])
     block, drives = with_drives(model)
