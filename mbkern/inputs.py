@@ -70,3 +70,19 @@ def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
         b, j = (int(x) for x in np.unravel_index(int(np.argmax(bad)), bad.shape))
         raise StateError(f"{what}[{b}, {j}] (body {model.body_names[b]!r}) = {array[b, j]}: expected a finite number")
     return array
+
+
+def outputs(out: Any, model: Model) -> tuple[Array, Array]:
+    """The arrays (qdot, pdot) that a caller wants filled."""
+    wanted = f"out: expected (qdot, pdot), contiguous writeable float64 arrays of {model.nq} and {model.nv} numbers"
+    try:
+        qdot, pdot = out
+    except (TypeError, ValueError):
+        raise StateError(f"{wanted}, got {show(out)}") from None
+    for array, n in ((qdot, model.nq), (pdot, model.nv)):
+        if not isinstance(array, np.ndarray):
+            raise StateError(f"{wanted}, got {show(array)}")
+        if array.dtype != np.float64 or array.shape != (n,) or not array.flags.carray:
+            fault = "" if array.flags.carray else ", read-only or not contiguous"
+            raise StateError(f"{wanted}, got {array.dtype} {array.shape}{fault}")
+    return qdot, pdot

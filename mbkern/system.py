@@ -16,11 +16,12 @@ from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
 from .core import checks, extended
 from .core import energy as energy_kernels
+from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
-from .errors import SingularInertiaError, StateError
+from .errors import MethodError, SingularInertiaError, StateError
 from .inputs import Array
-from .methods import METHODS, Method, method_named
+from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
 from .model.drives import Function, Spline
 from .model.joint import Step
 from .model.model import Model
@@ -28,8 +29,9 @@ from .model.model import Model
 L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
 _ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
-_QUICK = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
+_QUICK = (types.intp, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
 _COMPILING = threading.RLock()
+_empty = np.empty
 
 
 class Energy(NamedTuple):
@@ -76,8 +78,10 @@ class System:
     model : Model
         What the machine is.
     method : str
-        "emh-ldl" (extended Hamiltonian system by L^T D L, the fastest for most trees), "emh-lu" (the same by block
-        LU) or "auto".
+        "emh-ldl" (extended Hamiltonian system by L^T D L, linear in the number of bodies for every tree), "emh-lu" (the
+        same by block LU), "dah" (Hamilton's equations by the mass matrix: linear on wide, flat trees, cubic on chains),
+        "hzu" (with multipliers: linear on chains, cubic on wide trees; every body needs an invertible inertia), or
+        "auto": the one that should be the fastest for this tree, see `method_report`.
 
     Attributes
     ----------
@@ -101,14 +105,16 @@ class System:
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
             raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
-        self._method: Method = method_named(method)
+        self._method: Method = method_named(report(model).chosen if method == "auto" else method, model)
         self.model = model
         self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
         self.block: Array = _with_addresses(model, self._callbacks)
         self._nq, self._nv = model.nq, model.nv
-        self._work_size = max(self._method.work_size(self.block), *(m.work_size(self.block) for m in METHODS.values()))
+        # for the method itself and for what all systems can do in O(N)
+        self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
-        self._frames: list[Array] = []
+        self._frames: dict[int, Array] = {}  # workspaces by their address
+        self._idle: list[int] = []  # addresses of those that nobody uses now
         self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
 
     def __repr__(self) -> str:
@@ -122,10 +128,28 @@ class System:
     def __reduce__(self) -> tuple[type[System], tuple[Model, str]]:
         return System, (self.model, self.method)
 
+    def method_report(self) -> MethodReport:
+        """What each method should cost for this tree, which one "auto" takes, and why.
+
+        Returns
+        -------
+        MethodReport
+            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
+            `.structure`; its `str` is a table.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> report = mb.System(mb.zoo.chain(50)).method_report()
+        >>> report.chosen == min(report.costs, key=report.costs.get)
+        True
+        """
+        return report(self.model)
+
     # ---- the right-hand side -----------------------------------------------------------------------------------
 
     def rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-            wrench: ArrayLike | None = None) -> tuple[Array, Array]:
+            wrench: ArrayLike | None = None, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
         """Hamilton's equations: how the state changes.
 
         Parameters
@@ -140,6 +164,8 @@ class System:
             Joint forces in N and N m, beside the model's own springs and dampers.
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
+        out : (qdot, pdot), optional
+            Float64 arrays to write into; new ones by default.
 
         Returns
         -------
@@ -156,28 +182,31 @@ class System:
         array([0., 0., 0.])
         """
         if tau is None and wrench is None:
-            frames = self._frames
+            idle = self._idle
             try:
-                frame = frames.pop()
+                address = idle.pop()
             except IndexError:
-                frame = self._new_frame()
-            qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+                address = self._new_frame()
+            if out is None:
+                qdot, pdot = _empty(self._nq), _empty(self._nv)
+            else:
+                qdot, pdot = out
             try:
-                code = self._quick(frame, t, q, p, qdot, pdot)
+                code = self._quick(address, t, q, p, qdot, pdot)
             except TypeError:  # not compiled yet, or arguments that are not plain float64 arrays
                 code = checks.BAD_SHAPE
-            frames.append(frame)
-            if code == checks.OK:
+            idle.append(address)
+            if not code:
                 return qdot, pdot
-        return self._rhs_general(q, p, t, tau, wrench)
+        return self._rhs_general(q, p, t, tau, wrench, out)
 
-    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None,
-                     wrench: ArrayLike | None) -> tuple[Array, Array]:
+    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
+                     out: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """`rhs` for any input: converts, explains what is wrong."""
         self.warmup()
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+        qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model)
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             code = self._method.entry(frame, t, q, p, forces, qdot, pdot)
@@ -194,6 +223,134 @@ class System:
         equivalent = np.empty(self._nv)
         momenta_kernels.wrenches_to_joints(block, t, q, given, equivalent, work)
         return equivalent + forces if forces.size else equivalent
+
+    # ---- accelerations, joint forces, reactions -----------------------------------------------------------------
+
+    def accelerations(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                      wrench: ArrayLike | None = None, method: str = "newton-euler-ldl") -> Array:
+        """Joint accelerations udot: forward dynamics in velocity variables.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration: metres, radians, unit quaternions (w, x, y, z).
+        u : (nv,)
+            Joint speeds (qdot where nq = nv; body-frame (linear, angular) for ball and free joints), m/s and rad/s.
+        t : float
+            Time in seconds; matters for driven joints only.
+        tau : (nv,), optional
+            Joint forces in N and N m, beside the model's own springs and dampers.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+        method : str
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (block LU), "lagrange-2" (mass matrix) or
+            "lagrange-1" (multipliers).
+
+        Returns
+        -------
+        udot : (nv,)
+            Time derivatives of u (of its body-frame components for ball and free joints).
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.pipelayer()
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> udot = system.accelerations(q, u)
+        >>> all(np.allclose(udot, system.accelerations(q, u, method=method))
+        ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1"))
+        True
+        """
+        model = self.model
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
+        chosen = acceleration_named(method, model)
+        udot = np.empty(self._nv)
+        with _Frame(self, chosen.work_size(self.block)) as (_, block, work):
+            forces = self._joint_forces(block, t, q, tau, wrench, work)
+            self._explain(chosen.kernel(block, t, q, u, forces, udot, work), t, work)
+        return _finite(udot)
+
+    def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0,
+                         wrench: ArrayLike | None = None) -> Array:
+        """Joint forces tau that a motion needs, by the recursive Newton-Euler equations.
+
+        They act beside the model's own springs and dampers and beside `wrench`, so that
+        ``accelerations(q, u, t, tau=tau, wrench=wrench)`` gives udot back.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration.
+        u, udot : (nv,)
+            Joint speeds and their time derivatives.
+        t : float
+            Time in seconds.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+
+        Returns
+        -------
+        tau : (nv,)
+            N and N m.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(8, seed=3)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=3)
+        >>> udot = np.linspace(-1.0, 1.0, model.nv)
+        >>> tau = system.inverse_dynamics(q, u, udot)
+        >>> bool(np.allclose(system.accelerations(q, u, tau=tau), udot))
+        True
+        """
+        model, names = self.model, self.model.speed_names
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
+        udot = inputs.vector(udot, "udot", names)
+        tau = np.empty(self._nv)
+        with _Frame(self) as (_, block, work):
+            equivalent = self._joint_forces(block, t, q, None, wrench, work)
+            self._explain(inverse_kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
+        return _finite(tau - equivalent if equivalent.size else tau)
+
+    def reactions(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                  wrench: ArrayLike | None = None) -> Array:
+        """The wrench that the parent exerts on each body through its joint.
+
+        Along the joint's freedoms it is the joint force: A^T R = tau less springs and dampers. Across them it is what
+        the bearing has to stand.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`.
+
+        Returns
+        -------
+        R : (N, 6)
+            (force; moment) about the body origin, in body axes, N and N m.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("table", mass=3.0, inertia=(1, 1, 1))
+        >>> _ = builder.add_body("lamp", "table", mb.ball(), mass=1.0, com=(0, 0, 0.2), inertia=(1, 1, 1))
+        >>> model = builder.build()
+        >>> R = mb.System(model).reactions(model.neutral(), [0.0, 0.0, 0.0])
+        >>> R[:, 2].round(6)  # the ground carries both, the table carries the lamp
+        array([39.24,  9.81])
+        """
+        model, names = self.model, self.model.speed_names
+        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", names), inputs.time(t)
+        given = self._no_tau if wrench is None else inputs.wrenches(wrench, model).ravel()
+        u = self.velocities(q, p, t)
+        udot = self.accelerations(q, u, t, tau, wrench)
+        R = np.empty((model.n_bodies, 6))
+        with _Frame(self) as (_, block, work):
+            self._explain(inverse_kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
+        return _finite(R)
 
     # ---- velocities, momenta, inertia --------------------------------------------------------------------------
 
@@ -482,8 +639,18 @@ class System:
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _new_frame(self) -> Array:
-        return np.concatenate((self.block, np.zeros(self._work_size)))
+    def _new_frame(self, size: int = 0) -> int:
+        """Address of a new workspace (of at least `size` numbers) with the block in front of it."""
+        size = self.block.size + max(size, self._work_size)
+        try:
+            frame = np.zeros(size)
+        except (MemoryError, ValueError):
+            raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
+                              "and \"newton-euler-ldl\" need little for every tree") from None
+        frame[:self.block.size] = self.block
+        address = frame.ctypes.data
+        self._frames[address] = frame
+        return address
 
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
@@ -512,19 +679,31 @@ class System:
 class _Frame:
     """A workspace borrowed from a system's pool: (frame, its block, its work)."""
 
-    def __init__(self, system: System) -> None:
-        self._pool = system._frames
+    def __init__(self, system: System, size: int = 0) -> None:
+        """`size`: numbers of work that are needed, if more than the system's own method does."""
+        self._idle = system._idle
         try:
-            self._frame = self._pool.pop()
+            self._address = self._idle.pop()
         except IndexError:
-            self._frame = system._new_frame()
+            self._address = system._new_frame(size)
+        if system._frames[self._address].size < system.block.size + size:
+            del system._frames[self._address]
+            self._address = system._new_frame(size)
+        self._frame = system._frames[self._address]
         self._size = system.block.size
 
     def __enter__(self) -> tuple[Array, Array, Array]:
         return self._frame, self._frame[:self._size], self._frame[self._size:]
 
     def __exit__(self, *_: object) -> None:
-        self._pool.append(self._frame)
+        self._idle.append(self._address)
+
+
+def _finite(result: Array) -> Array:
+    """The result, unless it has overflowed."""
+    if not np.isfinite(result).all():
+        raise StateError("the result is not finite: coordinates, speeds or forces are too large for this model")
+    return result
 
 
 def _moving_elements(model: Model) -> list[tuple[Any, Any]]:

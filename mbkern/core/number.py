@@ -10,7 +10,8 @@ array               a number is
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
-Numbers know ``+ - * /`` and negation, also mixed with float64. Beyond that there are `sincos`, `root` and `smaller`.
+Numbers know ``+ - * /`` and negation, also mixed with float64. Beyond that there are `sincos`, `root`, `smaller` and
+`with_sign`.
 All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
 """
 
@@ -57,6 +58,9 @@ if PLAIN:
     def one_if(condition):
         return Chosen(condition)
 
+    def with_sign(a, b):
+        return -a if b < 0.0 else a
+
 else:
     import operator
 
@@ -66,6 +70,7 @@ else:
     from numba.core.datamodel import models
     from numba.core.typing.templates import AbstractTemplate, infer_global, signature
     from numba.extending import intrinsic, lower_builtin, register_model
+    from numba.np.arrayobj import populate_array
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
     class Lanes(types.Type):
@@ -151,6 +156,13 @@ else:
         return a(a, b), codegen
 
     @intrinsic
+    def with_sign(typingctx, a, b):
+        """a (not negative) with the sign of b; both of one type."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "copysign", args)
+        return a(a, b), codegen
+
+    @intrinsic
     def _fma(typingctx, a, b, c):
         """a * b + c with one rounding, on every machine and for every number type the same."""
         number = lanes if lanes in (a, b, c) else types.float64
@@ -190,6 +202,19 @@ else:
         parity = half - 2.0 * _rint(half * 0.5)
         sign = 1.0 - 2.0 * parity * parity
         return _where_zero(odd, s, c) * sign, _where_zero(odd, c, -s) * sign
+
+    @intrinsic
+    def array_at(typingctx, address, size):
+        """A float64 array over `size` numbers at an address; whoever passes the address keeps them alive."""
+        array_type = types.Array(types.float64, 1, "C")
+
+        def codegen(context, builder, sig, args):
+            array = context.make_array(array_type)(context, builder)
+            item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
+            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
+            return array._getvalue()
+        return array_type(types.intp, types.intp), codegen
 
     # ---- the doors to memory: intrinsics, because they compile several times faster than overloads --------------
     def _pointer(context, builder, sig, args):

@@ -26,9 +26,7 @@ JointLike: TypeAlias = Joint | Step | Sequence[Any]
 _HINGE = j.revolute("z")
 
 
-def chain(
-    n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY
-) -> Model:
+def chain(n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY) -> Model:
     """A chain of `n` bodies, each carried by the one before.
 
     Parameters
@@ -56,9 +54,7 @@ def chain(
     return _grow(f"chain{n}", list(range(-1, n - 1)), [joint] * n, seed, gravity)
 
 
-def carousel(
-    n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY
-) -> Model:
+def carousel(n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY) -> Model:
     """A hub on the ground with all other bodies on it: the widest tree.
 
     Parameters
@@ -172,7 +168,7 @@ def random_tree(
 
 
 def pipelayer() -> Model:
-    """A pipelayer crane on elastic ground: four bodies, six freedoms.
+    """A pipelayer crane: four bodies, six freedoms.
 
     The chassis heaves (z), rolls (alpha about x) and pitches (beta about y); the upper structure slews (theta
     about z), the lifting arm luffs (epsilon about x), and the boom extends along the arm (y). Gravity 9.81
