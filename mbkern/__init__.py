@@ -8,6 +8,9 @@
 >>> qdot, pdot = system.rhs(q, p)
 """
 
+from importlib import import_module
+from typing import Any
+
 from . import embed, errors
 from .integrate import Event, Solution, event
 from .model import zoo
@@ -34,6 +37,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
-    "euler_ball", "event", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline",
-    "translate", "universal", "weld", "zoo",
+    "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate",
+    "spline", "translate", "universal", "weld", "zoo",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "flops":  # loaded on first use: most programs never count
+        return import_module(".flops", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
