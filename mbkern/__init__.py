@@ -13,6 +13,7 @@ from typing import Any
 
 from . import embed, errors
 from .integrate import Event, Solution, event
+from .io import load_urdf
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -37,8 +38,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
-    "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate",
-    "spline", "translate", "universal", "weld", "zoo",
+    "euler_ball", "event", "flops", "free", "harmonic", "load", "load_urdf", "planar", "polynomial", "prismatic",
+    "revolute", "rotate", "spline", "translate", "universal", "weld", "zoo",
 ]
 
 
