@@ -39,11 +39,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
     "euler_ball", "event", "flops", "free", "harmonic", "load", "load_urdf", "planar", "polynomial", "prismatic",
-    "revolute", "rotate", "spline", "translate", "universal", "weld", "zoo",
+    "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "flops":  # loaded on first use: most programs never count
-        return import_module(".flops", __name__)
+    if name in ("flops", "viz"):  # loaded on first use: most programs never count or draw
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import NoReturn
 from xml.parsers import expat
 
 from ..errors import ModelError
@@ -126,7 +127,7 @@ def parse(document: bytes, source: str) -> Element:
     def end(_: str) -> None:
         stack.pop()
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object) -> NoReturn:
         raise ModelError(
             f"{source}line {parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE ...>, entities) "
             "is not allowed in robot files; remove it"
