@@ -13,7 +13,7 @@ from typing import Any
 
 from . import embed, errors
 from .integrate import Event, Solution, event
-from .io import load_urdf
+from .io import load_mjcf, load_urdf
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -38,8 +38,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
-    "euler_ball", "event", "flops", "free", "harmonic", "load", "load_urdf", "planar", "polynomial", "prismatic",
-    "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
+    "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf", "load_urdf", "planar", "polynomial",
+    "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
 ]
 
 
