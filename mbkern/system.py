@@ -19,9 +19,10 @@ from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
+from .costs import MethodReport, report
 from .errors import MethodError, SingularInertiaError, StateError
 from .inputs import Array
-from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
+from .methods import METHODS, Method, acceleration_named, method_named
 from .model.drives import Function, Spline
 from .model.joint import Step
 from .model.model import Model
@@ -134,8 +135,8 @@ class System:
         Returns
         -------
         MethodReport
-            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
-            `.structure`; its `str` is a table.
+            `.chosen`, `.costs` (estimated seconds a call), `.unable` (methods that cannot serve the model, and why) and
+            `.counts`; printed, it is a table.
 
         Examples
         --------
@@ -243,7 +244,7 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
             matrix) or "lagrange-1" (multipliers).
 
         Returns
