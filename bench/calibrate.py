@@ -48,17 +48,17 @@ def trees() -> Iterator[mb.Model]:
             yield bundle(chains, length, joint, hub=False)
 
 
-def measure(models: list[mb.Model], repeats: int) -> tuple[list[dict[str, float]], dict[str, np.ndarray]]:
-    """Counts of the trees, and seconds of each method on each (nan: too long)."""
-    counts = [structure(model) for model in models]
+def measure(models: list[mb.Model], counts: list[dict[str, float]], rounds: int) -> dict[str, np.ndarray]:
+    """Seconds of each method on each tree (nan: too long). Every round goes through all trees."""
     seconds = {name: np.full(len(models), np.nan) for name in METHODS}
-    for k, model in enumerate(models):
-        able = [name for name in METHODS if cost(name, counts[k]) < LIMIT]
-        inner = {name: max(1, int(2e-4 / cost(name, counts[k]))) for name in able}
-        times = interleaved({name: rhs_call(model, name, inner[name]) for name in able}, repeats, 4e-4)
-        for name in able:
-            seconds[name][k] = np.min(times[name]) / inner[name]
-    return counts, seconds
+    for _ in range(rounds):
+        for k, model in enumerate(models):
+            able = [name for name in METHODS if cost(name, counts[k]) < LIMIT]
+            inner = {name: max(1, int(2e-4 / cost(name, counts[k]))) for name in able}
+            times = interleaved({name: rhs_call(model, name, inner[name]) for name in able}, 7, 4e-4)
+            for name in able:
+                seconds[name][k] = np.fmin(seconds[name][k], np.min(times[name]) / inner[name])
+    return seconds
 
 
 def fit(name: str, counts: list[dict[str, float]], seconds: np.ndarray) -> tuple[dict[str, float], np.ndarray]:
@@ -72,7 +72,9 @@ def fit(name: str, counts: list[dict[str, float]], seconds: np.ndarray) -> tuple
 
 if __name__ == "__main__":
     options = arguments("calibrate the estimates of \"auto\"")
-    found, measured = measure(list(trees()), 5 if options.quick else 15)
+    forest = list(trees())
+    found = [structure(model) for model in forest]
+    measured = measure(forest, found, 1 if options.quick else 6)
     print("NANOSECONDS: dict[str, dict[str, float]] = {")
     rows = []
     for method in METHODS:

@@ -18,7 +18,7 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 """
 
-from .checks import status
+from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
@@ -224,6 +224,8 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
 @kernel
 def rhs(block, t, q, p, tau, qdot, pdot, work):
     """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
     evaluate_drives(block, t, work)
     sweeps(block, q, p, tau, qdot, pdot, work)
     return status(block, work)

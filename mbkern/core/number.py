@@ -51,6 +51,12 @@ if PLAIN:
     def smaller(a, b):
         return min(a, b)
 
+    class Chosen(float):
+        """0 or 1 as found at run time: no literal, so nothing folds away (flop counts tell the two apart)."""
+
+    def one_if(condition):
+        return Chosen(condition)
+
     def with_sign(a, b):
         return -a if b < 0.0 else a
 
@@ -117,6 +123,11 @@ else:
     @lower_builtin(operator.neg, Lanes)
     def _neg(context, builder, sig, args):
         return builder.fneg(args[0])
+
+    @exact
+    def one_if(condition):
+        """1.0 or 0.0."""
+        return 1.0 if condition else 0.0
 
     # ---- functions that LLVM knows for scalars and vectors alike (llvmlite has no vector intrinsics: by name) ----
     FOLDING = ("nnan", "ninf", "nsz")  # lets a product with a literal zero fold away inside an fma

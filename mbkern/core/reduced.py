@@ -15,7 +15,7 @@ elimination subtracts a multiple of the beginning of one row from another. On a 
 work is linear; on a chain the rows grow, work is cubic and memory quadratic.
 """
 
-from .checks import status
+from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .extended import PIVOT_TOLERANCE, pivot_margin
 from .forces import add_joint_forces
@@ -251,6 +251,8 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
 @kernel
 def rhs(block, t, q, p, tau, qdot, pdot, work):
     """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
     evaluate_drives(block, t, work)
     sweeps(block, q, p, tau, qdot, pdot, work)
     return status(block, work)
