@@ -1,4 +1,4 @@
-"""What goes wrong inside reaches the caller as a status; what Python passes is checked; the header is good C and C++."""
+"""What goes wrong inside reaches the caller as a status; what Python passes is checked; the header is good C, C++."""
 
 import ctypes
 import shutil
