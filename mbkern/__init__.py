@@ -8,7 +8,11 @@
 >>> qdot, pdot = system.rhs(q, p)
 """
 
+from importlib import import_module
+from typing import Any
+
 from . import embed, errors
+from .integrate import Event, Solution, event
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -32,7 +36,13 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Model", "ModelBuilder", "System", "ball", "cylindrical", "drive", "embed", "errors", "euler_ball", "free",
-    "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal",
-    "weld", "zoo",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
+    "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate",
+    "spline", "translate", "universal", "weld", "zoo",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "flops":  # loaded on first use: most programs never count
+        return import_module(".flops", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

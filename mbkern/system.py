@@ -16,13 +16,17 @@ from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
 from .core import checks, extended
 from .core import energy as energy_kernels
+from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
 from .embed.handle import CFunc
-from .errors import ModelError, StateError
+from .errors import MethodError, ModelError, StateError
 from .explain import moving_elements, singular
 from .inputs import Array
-from .methods import METHODS, Method, method_named
+from .integrate.simulate import simulate
+from .integrate.solution import Solution
+from .integrate.stepper import Stepper
+from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
 from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
@@ -80,8 +84,10 @@ class System:
     model : Model
         What the machine is.
     method : str
-        "emh-ldl" (extended Hamiltonian system by L^T D L, the fastest for most trees), "emh-lu" (the same by block
-        LU) or "auto".
+        "emh-ldl" (extended Hamiltonian system by L^T D L, linear in the number of bodies for every tree), "emh-lu" (the
+        same by block LU), "dah" (Hamilton's equations by the mass matrix: linear on wide, flat trees, cubic on chains),
+        "hzu" (with multipliers: linear on chains, cubic on wide trees; every body needs an invertible inertia), or
+        "auto": the one that should be the fastest for this tree, see `method_report`.
 
     Attributes
     ----------
@@ -105,12 +111,13 @@ class System:
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
             raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
-        self._method: Method = method_named(method)
+        self._method: Method = method_named(report(model).chosen if method == "auto" else method, model)
         self.model = model
         self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
         self.block: Array = _with_addresses(model, self._callbacks)
         self._nq, self._nv = model.nq, model.nv
-        self._work_size = max(self._method.work_size(self.block), *(m.work_size(self.block) for m in METHODS.values()))
+        # for the method itself and for what all systems can do in O(N)
+        self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
         self._frames: dict[int, Array] = {}  # workspaces by their address
         self._idle: list[int] = []  # addresses of those that nobody uses now
@@ -126,6 +133,24 @@ class System:
 
     def __reduce__(self) -> tuple[type[System], tuple[Model, str]]:
         return System, (self.model, self.method)
+
+    def method_report(self) -> MethodReport:
+        """What each method should cost for this tree, which one "auto" takes, and why.
+
+        Returns
+        -------
+        MethodReport
+            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
+            `.structure`; its `str` is a table.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> report = mb.System(mb.zoo.chain(50)).method_report()
+        >>> report.chosen == min(report.costs, key=report.costs.get)
+        True
+        """
+        return report(self.model)
 
     # ---- the right-hand side -----------------------------------------------------------------------------------
 
@@ -204,6 +229,134 @@ class System:
         equivalent = np.empty(self._nv)
         momenta_kernels.wrenches_to_joints(block, t, q, given, equivalent, work)
         return equivalent + forces if forces.size else equivalent
+
+    # ---- accelerations, joint forces, reactions -----------------------------------------------------------------
+
+    def accelerations(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                      wrench: ArrayLike | None = None, method: str = "newton-euler-ldl") -> Array:
+        """Joint accelerations udot: forward dynamics in velocity variables.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration: metres, radians, unit quaternions (w, x, y, z).
+        u : (nv,)
+            Joint speeds (qdot where nq = nv; body-frame (linear, angular) for ball and free joints), m/s and rad/s.
+        t : float
+            Time in seconds; matters for driven joints only.
+        tau : (nv,), optional
+            Joint forces in N and N m, beside the model's own springs and dampers.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+        method : str
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            matrix) or "lagrange-1" (multipliers).
+
+        Returns
+        -------
+        udot : (nv,)
+            Time derivatives of u (of its body-frame components for ball and free joints).
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.pipelayer()
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> udot = system.accelerations(q, u)
+        >>> all(np.allclose(udot, system.accelerations(q, u, method=method))
+        ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1"))
+        True
+        """
+        model = self.model
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
+        chosen = acceleration_named(method, model)
+        udot = np.empty(self._nv)
+        with _Frame(self, chosen.work_size(self.block)) as (_, block, work):
+            forces = self._joint_forces(block, t, q, tau, wrench, work)
+            self._explain(chosen.kernel(block, t, q, u, forces, udot, work), t, work)
+        return _finite(udot)
+
+    def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0,
+                         wrench: ArrayLike | None = None) -> Array:
+        """Joint forces tau that a motion needs, by the recursive Newton-Euler equations.
+
+        They act beside the model's own springs and dampers and beside `wrench`, so that
+        ``accelerations(q, u, t, tau=tau, wrench=wrench)`` gives udot back.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration.
+        u, udot : (nv,)
+            Joint speeds and their time derivatives.
+        t : float
+            Time in seconds.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+
+        Returns
+        -------
+        tau : (nv,)
+            N and N m.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(8, seed=3)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=3)
+        >>> udot = np.linspace(-1.0, 1.0, model.nv)
+        >>> tau = system.inverse_dynamics(q, u, udot)
+        >>> bool(np.allclose(system.accelerations(q, u, tau=tau), udot))
+        True
+        """
+        model, names = self.model, self.model.speed_names
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
+        udot = inputs.vector(udot, "udot", names)
+        tau = np.empty(self._nv)
+        with _Frame(self) as (_, block, work):
+            equivalent = self._joint_forces(block, t, q, None, wrench, work)
+            self._explain(inverse_kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
+        return _finite(tau - equivalent if equivalent.size else tau)
+
+    def reactions(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                  wrench: ArrayLike | None = None) -> Array:
+        """The wrench that the parent exerts on each body through its joint.
+
+        Along the joint's freedoms it is the joint force: A^T R = tau less springs and dampers. Across them it is what
+        the bearing has to stand.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`.
+
+        Returns
+        -------
+        R : (N, 6)
+            (force; moment) about the body origin, in body axes, N and N m.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("table", mass=3.0, inertia=(1, 1, 1))
+        >>> _ = builder.add_body("lamp", "table", mb.ball(), mass=1.0, com=(0, 0, 0.2), inertia=(1, 1, 1))
+        >>> model = builder.build()
+        >>> R = mb.System(model).reactions(model.neutral(), [0.0, 0.0, 0.0])
+        >>> R[:, 2].round(6)  # the ground carries both, the table carries the lamp
+        array([39.24,  9.81])
+        """
+        model, names = self.model, self.model.speed_names
+        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", names), inputs.time(t)
+        given = self._no_tau if wrench is None else inputs.wrenches(wrench, model).ravel()
+        u = self.velocities(q, p, t)
+        udot = self.accelerations(q, u, t, tau, wrench)
+        R = np.empty((model.n_bodies, 6))
+        with _Frame(self) as (_, block, work):
+            self._explain(inverse_kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
+        return _finite(R)
 
     # ---- velocities, momenta, inertia --------------------------------------------------------------------------
 
@@ -417,6 +570,96 @@ class System:
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
         return Blocks(C, A, vr)
 
+    # ---- motion --------------------------------------------------------------------------------------------------
+
+    def simulate(self, q0: ArrayLike, p0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
+                 rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
+                 t_eval: ArrayLike | None = None, events: Any = None, dense: bool = False, progress: bool = False,
+                 tau: Any = None, wrench: Any = None, max_step: float | None = None,
+                 save_every: int | None = None) -> Solution:
+        """The motion from a state over a span of time, all steps in compiled code.
+
+        Parameters
+        ----------
+        q0 : (nq,)
+            Configuration at the beginning; quaternions are scaled to length one.
+        p0 : (nv,)
+            Momenta at the beginning; `momenta(q0, u0)` gives them for joint speeds.
+        t_span : (begin, end)
+            Times in seconds; end before begin integrates backward.
+        integrator : str
+            "dopri5" (Dormand-Prince 5(4), adaptive), "rk4" (classical, fixed step), "midpoint", "gauss4", "gauss6"
+            (Gauss collocation of order 2, 4, 6: symplectic and symmetric, fixed step, no secular energy drift).
+        rtol, atol : float
+            Tolerances of the local error of "dopri5": the root mean square of error / (atol + rtol |y|), y = (q, p), is
+            at most 1. atol may be an array (nq + nv).
+        step : float
+            Fixed-step methods: the largest step; it is shortened so that a whole number of steps fills t_span.
+            "dopri5": the first step, chosen automatically by default.
+        t_eval : (m,), optional
+            Times of the output, in the order of the run. States between two steps come from the dense output: order
+            4 for "dopri5", 3 (cubic Hermite, error O(step^4)) for the others. By default the ends of all steps.
+        events : njit g(t, q, p), Event or a list of them, optional
+            Zero crossings to record, or to stop at; see `mbkern.event`.
+        dense : bool
+            Keep the dense output, for `Solution.sol`.
+        progress : bool
+            Show a bar on standard error.
+        tau : (nv,) or njit f(t, q, p, out), optional
+            Joint forces in N and N m; out (nv) is zero when f is called.
+        wrench : (N, 6) or njit f(t, q, p, out), optional
+            (force; moment) on each body, in body axes at the body origin; out is (N, 6).
+        max_step : float, optional
+            No step is longer.
+        save_every : int, optional
+            Keep the state after every so many steps only (and at the end).
+
+        Returns
+        -------
+        Solution
+            With success False and all that was computed when the run could not be finished. Ctrl-C ends a run early,
+            with status "interrupted".
+
+        Notes
+        -----
+        Quaternions are scaled to length one after each step of "rk4" and "dopri5". That cannot spoil the order: the
+        right-hand side uses q/|q| and the rate of a quaternion is linear in it, so scaling commutes with every
+        Runge-Kutta step. The Gauss methods conserve the length, a quadratic invariant, by themselves.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(5)
+        >>> solution = mb.System(model).simulate(model.neutral(), [0.0] * 5, (0.0, 2.0), t_eval=[0.0, 1.0, 2.0])
+        >>> solution.success, solution.q.shape
+        (True, (3, 5))
+        """
+        return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
+                        wrench, max_step, save_every)
+
+    def stepper(self, integrator: str = "rk4", step: float = 1e-3, rtol: float = 1e-8, atol: ArrayLike = 1e-10,
+                tau: Any = None, wrench: Any = None) -> Stepper:
+        """One step at a time, for use in loops of your own; see `Stepper`.
+
+        Parameters
+        ----------
+        integrator : str
+            As in `simulate`; "dopri5" takes as many steps of its own as its tolerances need.
+        step : float
+            Seconds that a step advances the time by; negative goes back.
+        rtol, atol, tau, wrench
+            As in `simulate`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(3)
+        >>> stepper = mb.System(model).stepper("rk4", step=1e-3)
+        >>> stepper.reset(model.neutral(), [0.0, 0.0, 0.0])
+        >>> q, p = stepper.step()
+        """
+        return Stepper(self, integrator, step, rtol, atol, tau, wrench)
+
     # ---- for other simulators ------------------------------------------------------------------------------------
 
     def work(self) -> Array:
@@ -516,9 +759,15 @@ class System:
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _new_frame(self) -> int:
-        """Address of a new workspace with the block in front of it."""
-        frame = np.concatenate((self.block, np.zeros(self._work_size)))
+    def _new_frame(self, size: int = 0) -> int:
+        """Address of a new workspace (of at least `size` numbers) with the block in front of it."""
+        size = self.block.size + max(size, self._work_size)
+        try:
+            frame = np.zeros(size)
+        except (MemoryError, ValueError):
+            raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
+                              "and \"newton-euler-ldl\" need little for every tree") from None
+        frame[:self.block.size] = self.block
         address = frame.ctypes.data
         self._frames[address] = frame
         return address
@@ -534,12 +783,16 @@ class System:
 class _Frame:
     """A workspace borrowed from a system's pool: (frame, its block, its work)."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, size: int = 0) -> None:
+        """`size`: numbers of work that are needed, if more than the system's own method does."""
         self._idle = system._idle
         try:
             self._address = self._idle.pop()
         except IndexError:
-            self._address = system._new_frame()
+            self._address = system._new_frame(size)
+        if system._frames[self._address].size < system.block.size + size:
+            del system._frames[self._address]
+            self._address = system._new_frame(size)
         self._frame = system._frames[self._address]
         self._size = system.block.size
 
@@ -548,6 +801,13 @@ class _Frame:
 
     def __exit__(self, *_: object) -> None:
         self._idle.append(self._address)
+
+
+def _finite(result: Array) -> Array:
+    """The result, unless it has overflowed."""
+    if not np.isfinite(result).all():
+        raise StateError("the result is not finite: coordinates, speeds or forces are too large for this model")
+    return result
 
 
 def _drives(model: Model) -> list[Any]:

@@ -30,7 +30,8 @@ def gimbal():
 
 def pendulum():
     builder = mb.ModelBuilder()
-    builder.add_body("cart", joint=mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.5, 0.0])), mass=1.0)
+    builder.add_body("cart", joint=mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.5, 0.0])), mass=1.0,
+                     inertia=(0.1, 0.1, 0.1))
     builder.add_body("bob", "cart", mb.ball(), mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
     return builder.build()
 

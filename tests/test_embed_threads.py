@@ -157,7 +157,7 @@ def test_user_data_keeps_the_memory():
 def test_a_block_keeps_its_drives():
     """The block of `njit` holds addresses of compiled drives: they live as long as the block."""
     model = fresh_machine()
-    system = mb.System(model)
+    system = mb.System(model, "emh-ldl")
     q, p = np.array([0.3]), np.array([0.2])
     expected = np.concatenate(system.rhs(q, p, T))
     _, block = system.njit()

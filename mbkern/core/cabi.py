@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from numpy import nan
 
 from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, check_result, check_state
-from .entry import UNKNOWN, emh_ldl, emh_lu
+from .entry import UNKNOWN, dah, emh_ldl, emh_lu, hzu
 from .jit import c_function, exact
 from .layout import (
     AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
@@ -212,4 +212,44 @@ def ode_tau_emh_lu(t, y, tau, dydt, user):
     code = check(frame, t, q, p, total)
     if code == OK:
         code = emh_lu(frame, t, q, p, total, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
+
+
+@c_function(ODE)
+def ode_dah(t, y, dydt, user):
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    tau = joint_forces(frame, user, t, q, p, work)
+    code = check(frame, t, q, p, tau)
+    if code == OK:
+        code = dah(frame, t, q, p, tau, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_dah(t, y, tau, dydt, user):
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
+    code = check(frame, t, q, p, total)
+    if code == OK:
+        code = dah(frame, t, q, p, total, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
+
+
+@c_function(ODE)
+def ode_hzu(t, y, dydt, user):
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    tau = joint_forces(frame, user, t, q, p, work)
+    code = check(frame, t, q, p, tau)
+    if code == OK:
+        code = hzu(frame, t, q, p, tau, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_hzu(t, y, tau, dydt, user):
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
+    code = check(frame, t, q, p, total)
+    if code == OK:
+        code = hzu(frame, t, q, p, total, qdot, pdot, work)
     finish(frame, code, qdot, pdot)

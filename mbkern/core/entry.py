@@ -4,7 +4,7 @@ Block and workspace come as one array, the *frame*: the block, and behind it the
 about 60 ns for every array argument, so the quick form takes the address of the frame, and no tau.
 """
 
-from . import extended, extended_lu
+from . import extended, extended_lu, multipliers, reduced
 from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, check_result, check_state
 from .jit import checked, exact
 from .layout import NQ, NV, SIZE
@@ -14,6 +14,8 @@ UNKNOWN = 2**31  # length of an array that is known by its address only; no kern
 
 emh_ldl = extended.rhs
 emh_lu = extended_lu.rhs
+dah = reduced.rhs
+hzu = multipliers.rhs
 
 
 @exact
@@ -47,6 +49,24 @@ def rhs_emh_lu(frame, t, q, p, tau, qdot, pdot):
 
 
 @checked
+def rhs_dah(frame, t, q, p, tau, qdot, pdot):
+    size = whole(frame, SIZE)
+    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+    if code == OK:
+        code = dah(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
+    return check_result(qdot, pdot) if code == OK else code
+
+
+@checked
+def rhs_hzu(frame, t, q, p, tau, qdot, pdot):
+    size = whole(frame, SIZE)
+    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+    if code == OK:
+        code = hzu(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
+    return check_result(qdot, pdot) if code == OK else code
+
+
+@checked
 def quick_emh_ldl(address, t, q, p, qdot, pdot):
     frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
     code = check_arguments(frame, t, q, p, tau, qdot, pdot)
@@ -61,4 +81,22 @@ def quick_emh_lu(address, t, q, p, qdot, pdot):
     code = check_arguments(frame, t, q, p, tau, qdot, pdot)
     if code == OK:
         code = emh_lu(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
+    return check_result(qdot, pdot) if code == OK else code
+
+
+@checked
+def quick_dah(address, t, q, p, qdot, pdot):
+    frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
+    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+    if code == OK:
+        code = dah(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
+    return check_result(qdot, pdot) if code == OK else code
+
+
+@checked
+def quick_hzu(address, t, q, p, qdot, pdot):
+    frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
+    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+    if code == OK:
+        code = hzu(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
     return check_result(qdot, pdot) if code == OK else code

@@ -8,16 +8,18 @@
 
 Numba's own cache looks only at the file of the cached function: after a change in a leaf such as `vec3.py` it would
 go on using machine code that has the old leaf inlined. The cache used here is stamped with a hash over all sources of
-this folder instead.
+this folder instead, and of the function's own folder where that is another one (the integrators).
 
 When this file is loaded as part of :mod:`mbkern.plain`, every decorator returns the function as it is.
 """
 
 import hashlib
 import threading
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).parent
 PLAIN = __package__ != "mbkern.core"
 
 # nsz, nnan, ninf: a product with a literal zero folds away. Nothing that lets LLVM choose how to round: where a*b + c
@@ -25,10 +27,11 @@ PLAIN = __package__ != "mbkern.core"
 FLAGS = frozenset({"nsz", "nnan", "ninf"})
 
 
-def source_stamp(folder: Path | None = None) -> str:
-    """Hash over the names and contents of all sources of the core (of `folder`, when given)."""
+@lru_cache
+def source_stamp(folder: Path = HERE) -> str:
+    """Hash over the names and contents of all sources of a folder, the core's own unless another is given."""
     digest = hashlib.sha256()
-    for path in sorted((folder or Path(__file__).parent).glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -55,13 +58,14 @@ else:
     from numba.core.sigutils import normalize_signature
 
     class _StampedCache(FunctionCache):
-        """Numba's disk cache, valid only for the very sources of this folder."""
+        """Numba's disk cache, valid only for the very sources of this folder and of the function's own."""
 
         def __init__(self, py_func):
             super().__init__(py_func)
             if not hasattr(self._cache_file, "_source_stamp"):  # another Numba: no cache rather than a stale one
                 self.disable()
-            self._cache_file._source_stamp = (STAMP, self._cache_file._source_stamp)
+            own = source_stamp(Path(py_func.__code__.co_filename).parent)
+            self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
 
     def _cached(function, fastmath):
         dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)(function)
@@ -72,8 +76,7 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER: dict[str, Any] = dict(
-        forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _INNER: dict[str, Any] = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
     inline = njit(fastmath=set(FLAGS), **_INNER)
     exact = njit(**_INNER)
 

@@ -12,7 +12,7 @@ from .layout import (
     add_to3, add_to_pair, drive_values, get3, get33, get_frame, get_pair,
     node_row, put_frame, work_row,
 )
-from .number import fma, get, put, sincos, whole
+from .number import fma, get, one_if, put, sincos, whole
 from .vec3 import add, axpy, cross, dot, matmul, scale, tmul
 
 
@@ -145,11 +145,6 @@ def add_projection(block, c, F, out):
         add_to3(out, vi, F[1])
     elif kind == FREE:
         add_to_pair(out, vi, F)
-
-
-@inline
-def one_if(condition):
-    return 1.0 if condition else 0.0
 
 
 @inline

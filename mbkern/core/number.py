@@ -10,7 +10,7 @@ array               a number is
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
-Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`.
+Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `with_sign`.
 All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
 """
 
@@ -50,6 +50,15 @@ if PLAIN:
 
     def smaller(a, b):
         return min(a, b)
+
+    class Chosen(float):
+        """0 or 1 as found at run time: no literal, so nothing folds away (flop counts tell the two apart)."""
+
+    def one_if(condition):
+        return Chosen(condition)
+
+    def with_sign(a, b):
+        return -a if b < 0.0 else a
 
     def fma(a, b, c):
         return a * b + c
@@ -115,6 +124,11 @@ else:
     def _neg(context, builder, sig, args):
         return builder.fneg(args[0])
 
+    @exact
+    def one_if(condition):
+        """1.0 or 0.0."""
+        return 1.0 if condition else 0.0
+
     # ---- functions that LLVM knows for scalars and vectors alike (llvmlite has no vector intrinsics: by name) ----
     FOLDING = ("nnan", "ninf", "nsz")  # lets a product with a literal zero fold away inside an fma
 
@@ -143,6 +157,13 @@ else:
         """The smaller of two numbers of one type."""
         def codegen(context, builder, sig, args):
             return _call_llvm(builder, "minnum", args)
+        return a(a, b), codegen
+
+    @intrinsic
+    def with_sign(typingctx, a, b):
+        """a (not negative) with the sign of b; both of one type."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "copysign", args)
         return a(a, b), codegen
 
     @intrinsic

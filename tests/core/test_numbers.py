@@ -11,10 +11,11 @@ from numba import njit
 
 import mbkern as mb
 from mbkern import plain
-from mbkern.core import drives, extended, extended_lu
-from mbkern.core.number import LANES, get, put, root, sincos, smaller
+from mbkern.core import drives, extended, extended_lu, multipliers, reduced
+from mbkern.core.number import LANES, get, put, root, sincos, smaller, with_sign
 
-KERNELS = {"emh-ldl": (extended, "extended"), "emh-lu": (extended_lu, "extended_lu")}
+KERNELS = {"emh-ldl": (extended, "extended"), "emh-lu": (extended_lu, "extended_lu"), "dah": (reduced, "reduced"),
+           "hzu": (multipliers, "multipliers")}
 
 
 def tree(seed: int) -> mb.Model:
@@ -122,16 +123,17 @@ def _lane_functions(a, b, out):
     x, y = get(a, 0), get(b, 0)
     put(out, 0, root(x)); put(out, 1, smaller(x, y)); put(out, 2, -x); put(out, 3, 1.0 - x / y)
     s, c = sincos(y)
-    put(out, 4, s); put(out, 5, c)
+    put(out, 4, s); put(out, 5, c); put(out, 6, with_sign(x, s))
 
 
 def test_functions_of_lanes_are_those_of_floats():
     rng = np.random.default_rng(5)
     a, b = rng.uniform(0.1, 2, (1, LANES)), rng.uniform(0.1, 200, (1, LANES))
-    many = np.zeros((6, LANES))
+    many = np.zeros((7, LANES))
     _lane_functions(a, b, many)
     for k in range(LANES):
-        one = np.zeros(6)
+        one = np.zeros(7)
         _lane_functions(a[:, k].copy(), b[:, k].copy(), one)
         assert np.array_equal(one, many[:, k])
+    assert np.array_equal(many[6], np.copysign(a[0], many[4]))
     assert np.allclose(many[0], np.sqrt(a[0]), rtol=0) and np.array_equal(many[1], np.minimum(a[0], b[0]))
