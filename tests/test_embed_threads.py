@@ -1,6 +1,8 @@
 """Eight threads at once, and memory that outlives its System."""
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +14,7 @@ from embedded import CALLERS, T, from_ctypes, machines, push, shaken
 
 import mbkern as mb
 from mbkern.callbacks import drive_callback, load_callback
+from mbkern.errors import MbkernError
 from mbkern.methods import METHODS
 
 THREADS, ROUNDS = 8, 300
@@ -131,6 +134,14 @@ def test_a_cfunc_outlives_its_system():
     del f, rubbish
     gc.collect()
     assert all(function() is None for function in functions)
+
+
+def test_addresses_do_not_travel():
+    """A copy in another process would hold pointers to nothing."""
+    f = mb.System(mb.zoo.chain(2)).cfunc
+    for send in (copy.copy, copy.deepcopy, pickle.dumps, lambda f: pickle.dumps(f.user_data)):
+        with pytest.raises(MbkernError, match="System"):
+            send(f)
 
 
 def test_user_data_keeps_the_memory():
