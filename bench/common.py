@@ -21,7 +21,8 @@ def interleaved(calls: Calls, repeats: int = 31, seconds: float = 2e-3,
     repeats : int
         Turns; in each turn every competitor runs for about `seconds`.
     clock : function
-        `time.thread_time` does not count what other processes take away from competitors that use one thread.
+        `time.thread_time` (processor time of this thread) for competitors that use one thread: it does not count the
+        time that other processes have.
     """
     counts = {}
     for name, call in calls.items():
