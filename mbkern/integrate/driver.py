@@ -90,8 +90,9 @@ class Run:
         self.event_index = np.empty(event_rows, np.int64)
         self.event_t = np.empty(event_rows)
         self.event_y = np.empty((event_rows, n))
-        self._arguments = (plan, num, self.work, self.times, self.out_t, self.out_y, self.dense_t, self.dense_r,
-                           self.events, self.theta_of, self.event_index, self.event_t, self.event_y)
+        self._arguments = [plan, num, self.work, self.times, self.out_t, self.out_y, self.dense_t, self.dense_r,
+                           self.events, self.theta_of, self.event_index, self.event_t, self.event_y,
+                           np.empty(0), np.empty(0, np.int64)]
 
     @property
     def y(self) -> Array:
@@ -108,7 +109,12 @@ class Run:
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""
         self.plan[P.BUDGET] = budget
-        return int(kernels.run(*self._arguments))
+        code = int(kernels.run(*self._arguments))
+        if code == P.NEED_MATRIX:  # fixed-point iteration is not enough: room for Newton's matrices
+            n, stages = self.problem.size, self.integrator.stages
+            self._arguments[-2:] = np.empty((stages**2 + 1) * n**2 + stages * n), np.empty(stages * n, np.int64)
+            return P.MORE
+        return code
 
     def failure(self, code: int) -> str:
         """Words for a code that is a failure."""
@@ -116,11 +122,12 @@ class Run:
         if code == P.FAILED_RHS:
             at = float(self.num[P.T_BAD])
             reason = self.problem.explain(int(plan[P.CODE]), at)
+            if self.integrator.kind == P.GAUSS:
+                reason += f" (where the iteration of the stages went with step {abs(self.num[P.H]):g} s)"
             return f"stopped at t = {t:.9g} s: {reason}"
         if code == P.FAILED_STAGES:
             return (f"stopped at t = {t:.9g} s: the stages of {self.integrator.name!r} did not converge with step "
-                    f"{abs(self.num[P.H]):g} s; take a smaller step (the fixed-point iteration needs a step well below "
-                    "the shortest time constant)")
+                    f"{abs(self.num[P.H]):g} s, neither by fixed-point nor by Newton iteration; take a smaller step")
         if code == P.FAILED_EVENT:
             return f"stopped at t = {t:.9g} s: event function number {plan[P.WORST]} is not a number"
         worst = self.problem.names[int(plan[P.WORST])]

@@ -8,11 +8,11 @@ from .common import evaluate, finite, unit_quaternions, unit_quaternions_with_sl
 from .dense import interpolate, prepare_dense
 from .dopri5 import NO_STEP, dopri5_step, first_step, next_step
 from .events import EPSILON, start_events, step_events
-from .gauss import CONVERGED, NO_STAGES, gauss_step
+from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step
 from .plan import (
     ACCEPTED, BUDGET, CODE, DENSE, DENSE_AT, DENSE_ROWS, DOPRI5, ERROR_OLD, EVENT_ROWS, EVENT_STOP, FAILED_RHS,
     FAILED_STAGES, FAILED_STEP, FINISHED, FRESH, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS, N_STEPS,
-    NEXT_EVAL, OUTPUT, REJECTED, RK4, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
+    NEED_MATRIX, NEXT_EVAL, OUTPUT, REJECTED, RK4, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
     Y, Y_NEW,
 )
 from .rk4 import rk4_step
@@ -51,7 +51,7 @@ def start(plan, num, events, times, out_t, out_y, work):
 
 
 @exact
-def fixed_step(plan, num, work):
+def fixed_step(plan, num, work, matrix, pivots):
     """One step of a method with fixed steps: MORE, or why not. The new slope, when needed, is in K7."""
     k = plan[ACCEPTED]
     t = num[T0] + k * num[H]
@@ -68,9 +68,9 @@ def fixed_step(plan, num, work):
             return FAILED_RHS
         unit_quaternions(plan, y_new)
     else:
-        code = gauss_step(plan, num, t, num[H], work)
+        code = gauss_step(plan, num, t, num[H], work, matrix, pivots)
         if code != CONVERGED:
-            return FAILED_RHS if code == NO_STAGES else FAILED_STAGES
+            return FAILED_RHS if code == NO_STAGES else NEED_MATRIX if code == NEWTON_NEEDED else FAILED_STAGES
     if not finite(y_new):
         return FAILED_RHS
     if plan[SLOPES] != 0 and not evaluate(plan, num, t_new, y_new, vector(plan, work, K7)):
@@ -127,7 +127,8 @@ def write_times(plan, t, h, t_new, times, out_y, work):
 
 
 @checked
-def run(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index, event_t, event_y):
+def run(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index, event_t, event_y, matrix,
+        pivots):
     """Steps until the end, an event, a failure, a full buffer or the end of the budget."""
     n = plan[N]
     y, y_new, k1, k7 = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, K1), vector(plan, work, K7)
@@ -141,7 +142,10 @@ def run(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of
             return MORE
         if plan[N_EVENTS] > 0 and plan[EVENT_ROWS] + plan[N_EVENTS] > event_t.shape[0]:
             return MORE
-        code = adaptive_step(plan, num, work) if plan[METHOD] == DOPRI5 else fixed_step(plan, num, work)
+        if plan[METHOD] == DOPRI5:
+            code = adaptive_step(plan, num, work)
+        else:
+            code = fixed_step(plan, num, work, matrix, pivots)
         if code != MORE:
             return code
         h = num[H_LAST]
