@@ -7,8 +7,6 @@ from integrate_cases import FIXED, ORDER, error, flying, precise, state
 import mbkern as mb
 
 END = 0.4
-# halved steps, in the asymptotic range of each method and above its round-off
-STEPS = {"rk4": 64, "dopri5": 24, "midpoint": 64, "gauss4": 32, "gauss6": 16}
 
 
 def models():
@@ -35,16 +33,17 @@ def equal_steps(system, q, p, integrator, n, end=END, **more):
 def test_order_of_convergence(motion, integrator):
     system, q, p, reference = motion
     errors = []
-    for k in range(3):
-        n = STEPS[integrator] << k
+    for n in (16, 32, 64, 128, 256, 512):
         solution = equal_steps(system, q, p, integrator, n)
         assert solution.success and solution.n_accepted == n
         errors.append(error(system, solution.q[-1], solution.p[-1], reference))
+        if errors[-1] < 5e-11:  # further down, round-off and the reference begin to show
+            break
     slopes = np.log2(np.divide(errors[:-1], errors[1:]))
     assert errors[-1] > 1e-13, "the slope of round-off says nothing"
     # measured slopes approach the order from either side; a method of order one less is 1 away. The error constants
     # of dopri5 are so small that the next power is still to be seen at the end of its range.
-    above = 1.2 if integrator == "dopri5" else 0.35
+    above = 0.7 if integrator == "dopri5" else 0.35
     assert ORDER[integrator] - 0.35 < slopes[-1] < ORDER[integrator] + above, (errors, slopes)
 
 
@@ -90,7 +89,7 @@ def test_order_of_dense_output(integrator):
     if integrator == "midpoint":
         order = 2  # the end of the step itself has an error O(h^3)
     errors = []
-    for h in (0.02, 0.01, 0.005):
+    for h in (0.01, 0.005, 0.0025):
         solution = equal_steps(system, q, p, integrator, 1, h, dense=True)
         times = h * np.array([0.21, 0.5, 0.83])
         reference = precise(system, q, p, (0.0, h), times)
@@ -137,7 +136,7 @@ def test_agrees_with_dop853(method):
 def test_local_error_within_tolerance(name):
     """Every step of dopri5, repeated alone with a far tighter tolerance, is within the tolerance of its end."""
     system, q, p = state(models()[name], 11)
-    for rtol in (1e-4, 1e-6, 1e-8):
+    for rtol in (1e-6, 1e-7, 1e-8):  # from where its estimate is asymptotic
         atol = 0.01 * rtol
         solution = system.simulate(q, p, (0.0, 1.0), rtol=rtol, atol=atol)
         y = np.hstack((solution.q, solution.p))
@@ -152,13 +151,13 @@ def test_error_follows_tolerance():
     system, q, p = state(models()["flying"], 12)
     reference = precise(system, q, p, (0.0, 1.0))
     errors, evaluations = [], []
-    for rtol in 10.0 ** -np.arange(3, 13):
+    for rtol in 10.0 ** -np.arange(6, 13):
         solution = system.simulate(q, p, (0.0, 1.0), rtol=rtol, atol=0.01 * rtol)
         errors.append(error(system, solution.q[-1], solution.p[-1], reference))
         evaluations.append(solution.nfev)
     slope = np.polyfit(np.log10(evaluations), np.log10(errors), 1)[0]
     assert -6.0 < slope < -4.3, "work and precision of an order 5 method"
-    exponent = np.polyfit(-np.arange(3, 13), np.log10(errors), 1)[0]
+    exponent = np.polyfit(-np.arange(6, 13), np.log10(errors), 1)[0]
     assert 0.85 < exponent < 1.15, "the error is about proportional to the tolerance"
     assert np.all(np.diff(evaluations) > 0)
 
