@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from numba import carray, cfunc, types
 from numba.core.dispatcher import Dispatcher
 
-from .core.cabi import LOAD, frame_at
+from .core.cabi import LOAD, address_of, frame_at
 from .core.checks import CALLBACK_FAILED
 from .core.layout import N_BODIES, NQ, NV, STATUS
 from .errors import ModelError, StateError
+
+T = TypeVar("T")
+
+
+def keep_alive(array: T, needed: list[Any]) -> T:
+    """Return `array`, having tied the life of the compiled functions whose addresses it holds to its own."""
+    if needed:
+        weakref.finalize(array, lambda _: None, list(needed)).atexit = False
+    return array
 
 
 @lru_cache(maxsize=256)
@@ -45,7 +55,7 @@ def load_callback(f: Any, what: str) -> Any:
                          "decorate it with @numba.njit")
     if what == "tau":
         def callback(t, q, p, out, user):
-            frame = frame_at(user)
+            frame = frame_at(address_of(user))
             before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED
             forces = carray(out, int(frame[NV]))
             forces[:] = 0.0
@@ -53,7 +63,7 @@ def load_callback(f: Any, what: str) -> Any:
             frame[STATUS] = before
     else:
         def callback(t, q, p, out, user):
-            frame = frame_at(user)
+            frame = frame_at(address_of(user))
             before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED
             wrenches = carray(out, (int(frame[N_BODIES]), 6))
             wrenches[:] = 0.0

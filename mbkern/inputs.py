@@ -57,6 +57,19 @@ def configuration(value: Any, model: Model, what: str = "q") -> Array:
     return q
 
 
+def columns(value: Any, what: str, n: int) -> Array:
+    """Finite numbers of shape (n,), or (n, k) for k columns."""
+    try:
+        shape = np.shape(value)
+    except ValueError:  # ragged
+        shape = ()
+    wanted = (n, shape[1]) if len(shape) == 2 else (n,)
+    array = real_array(value, what, wanted, f"{n} real numbers a column")
+    if not np.isfinite(array).all():
+        raise StateError(f"{what}: expected finite numbers, got {show(value)}")
+    return array
+
+
 def time(value: Any, what: str = "t") -> float:
     """A finite time."""
     return number(value, what, StateError)
@@ -70,3 +83,19 @@ def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
         b, j = (int(x) for x in np.unravel_index(int(np.argmax(bad)), bad.shape))
         raise StateError(f"{what}[{b}, {j}] (body {model.body_names[b]!r}) = {array[b, j]}: expected a finite number")
     return array
+
+
+def outputs(out: Any, model: Model) -> tuple[Array, Array]:
+    """The arrays (qdot, pdot) that a caller wants filled."""
+    wanted = f"out: expected (qdot, pdot), contiguous writeable float64 arrays of {model.nq} and {model.nv} numbers"
+    try:
+        qdot, pdot = out
+    except (TypeError, ValueError):
+        raise StateError(f"{wanted}, got {show(out)}") from None
+    for array, n in ((qdot, model.nq), (pdot, model.nv)):
+        if not isinstance(array, np.ndarray):
+            raise StateError(f"{wanted}, got {show(array)}")
+        if array.dtype != np.float64 or array.shape != (n,) or not array.flags.carray:
+            fault = "" if array.flags.carray else ", read-only or not contiguous"
+            raise StateError(f"{wanted}, got {array.dtype} {array.shape}{fault}")
+    return qdot, pdot

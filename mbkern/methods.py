@@ -1,4 +1,4 @@
-"""The registry of right-hand sides: a name, its kernel, and what it needs."""
+"""The registries: of right-hand sides and of joint accelerations a name, the kernel, and what it needs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from . import plain
-from .core import cabi, entry
-from .errors import MethodError
+from .core import cabi, entry, lagrange, newton_euler, newton_euler_lu
+from .errors import MethodError, SingularInertiaError
+from .model.model import Model
 
 _layout = plain.load("layout")
 _blocks = plain.load("blocks")
 _lu = plain.load("extended_lu")
+_hzu = plain.load("multipliers")
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,42 @@ class Method:
     ode: Any
     ode_tau: Any
     work_size: Callable[[np.ndarray], int]
+    needs_inertias: bool = False  # whether every body needs an invertible inertia
+
+
+@dataclass(frozen=True)
+class AccelerationMethod:
+    """A way to evaluate joint accelerations.
+
+    Attributes
+    ----------
+    name : str
+        What `System.accelerations(method=...)` takes.
+    about : str
+        One line for people.
+    kernel : compiled function
+        kernel(block, t, q, u, tau, udot, work) -> status, callable from other compiled code.
+    work_size : callable
+        Numbers its workspace holds, from the block.
+    """
+
+    name: str
+    about: str
+    kernel: Any
+    work_size: Callable[[np.ndarray], int]
+    needs_inertias: bool = False  # whether every body needs an invertible inertia
 
 
 def _work_lu(block: np.ndarray) -> int:
     return _lu.lu_row(block, int(block[_layout.N_BODIES]) + 1)
+
+
+def _work_dah(block: np.ndarray) -> int:
+    return _layout.work_size(block) + int(block[_layout.MASS_SIZE])
+
+
+def _work_hzu(block: np.ndarray) -> int:
+    return _hzu.hzu_row(block, int(block[_layout.N_BODIES]) + 1) + int(block[_layout.MULTIPLIERS_SIZE])
 
 
 METHODS = {method.name: method for method in (
@@ -60,13 +94,70 @@ METHODS = {method.name: method for method in (
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
            entry.emh_lu, entry.rhs_emh_lu, entry.quick_emh_lu, cabi.ode_emh_lu, cabi.ode_tau_emh_lu,
            _work_lu),
+    Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
+           entry.dah, entry.rhs_dah, entry.quick_dah, cabi.ode_dah, cabi.ode_tau_dah, _work_dah),
+    Method("hzu", "Hamilton's equations with multipliers on the orthogonal complement, fill-free L^T D L (Algorithm 3)",
+           entry.hzu, entry.rhs_hzu, entry.quick_hzu, cabi.ode_hzu, cabi.ode_tau_hzu, _work_hzu,
+           needs_inertias=True),
+)}
+
+ACCELERATIONS = {method.name: method for method in (
+    AccelerationMethod("newton-euler-ldl", "Newton-Euler, L^T D L (Algorithm 2), coordinate by coordinate",
+                       newton_euler.accelerations, _layout.work_size),
+    AccelerationMethod("newton-euler-lu", "Newton-Euler, block LU (Algorithm 1), body by body",
+                       newton_euler_lu.accelerations, _work_lu),
+    AccelerationMethod("lagrange-2", "Lagrange's equations of the second kind, the matrix of \"dah\"",
+                       lagrange.accelerations_2, _work_dah),
+    AccelerationMethod("lagrange-1", "Lagrange's equations of the first kind, the matrix of \"hzu\"",
+                       lagrange.accelerations_1, _work_hzu, needs_inertias=True),
 )}
 
 
-def method_named(name: str) -> Method:
-    """The method of that name, or a MethodError that lists the names."""
-    if name == "auto":
-        name = "emh-ldl"
+def method_named(name: str, model: Model) -> Method:
+    """The method of that name if it can serve the model, else an error that says what to do."""
     if not isinstance(name, str) or name not in METHODS:
         raise MethodError(f"method: expected one of {', '.join([*METHODS, 'auto'])}, got {name!r}")
+    check_inertias(METHODS[name], model)
     return METHODS[name]
+
+
+def acceleration_named(name: str, model: Model) -> AccelerationMethod:
+    """The method of that name for joint accelerations if it can serve the model, else an error."""
+    if not isinstance(name, str) or name not in ACCELERATIONS:
+        raise MethodError(f"method: expected one of {', '.join(ACCELERATIONS)}, got {name!r}")
+    check_inertias(ACCELERATIONS[name], model)
+    return ACCELERATIONS[name]
+
+
+def singular_body(model: Model) -> int:
+    """Number of the first body whose own inertia cannot be inverted, or -1."""
+    block = model.block
+    first, count = int(block[_layout.AT_BODIES]), int(block[_layout.N_BODIES])
+    roots = block[first:first + count * _layout.BODY].reshape(count, _layout.BODY)[:, _layout.ROOT_MASS]
+    singular = np.flatnonzero(roots == 0.0)
+    return int(singular[0]) if singular.size else -1
+
+
+def check_inertias(method: Method | AccelerationMethod, model: Model) -> None:
+    """Raise a SingularInertiaError if the method inverts the bodies' own inertias and one has none."""
+    if not method.needs_inertias:
+        return
+    b = singular_body(model)
+    if b >= 0:
+        body = model.body_specs[b]
+        raise SingularInertiaError(
+            f"method {method.name!r} inverts the inertia of every body, but that of body {body.name!r} is singular "
+            f"(mass {body.mass:g} kg, moments of inertia {', '.join(f'{x:g}' for x in np.diag(body.inertia))} kg m^2); "
+            "give it mass and three positive moments of inertia, or use another method", body.name, body.joint.kind)
+
+
+@dataclass(frozen=True)
+class MethodReport:
+    """What the methods cost."""
+
+    costs: dict[str, float]
+    chosen: str
+
+
+def report(model: Model) -> MethodReport:
+    return MethodReport({}, "emh-ldl")

@@ -11,28 +11,33 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from . import inputs, plain
-from .callbacks import drive_callback
+from .callbacks import drive_callback, keep_alive
 from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
 from .core import checks, extended
 from .core import energy as energy_kernels
+from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
-from .errors import SingularInertiaError, StateError
+from .embed.handle import CFunc
+from .errors import MethodError, ModelError, StateError
+from .explain import moving_elements, singular
 from .inputs import Array
 from .integrate.simulate import simulate
 from .integrate.solution import Solution
 from .integrate.stepper import Stepper
-from .methods import METHODS, Method, method_named
-from .model.drives import Function, Spline
+from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
+from .model.checks import show
+from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
 
 L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
 _ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
-_QUICK = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
+_QUICK = (types.intp, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
 _COMPILING = threading.RLock()
+_empty = np.empty
 
 
 class Energy(NamedTuple):
@@ -79,8 +84,10 @@ class System:
     model : Model
         What the machine is.
     method : str
-        "emh-ldl" (extended Hamiltonian system by L^T D L, the fastest for most trees), "emh-lu" (the same by block
-        LU) or "auto".
+        "emh-ldl" (extended Hamiltonian system by L^T D L, linear in the number of bodies for every tree), "emh-lu" (the
+        same by block LU), "dah" (Hamilton's equations by the mass matrix: linear on wide, flat trees, cubic on chains),
+        "hzu" (with multipliers: linear on chains, cubic on wide trees; every body needs an invertible inertia), or
+        "auto": the one that should be the fastest for this tree, see `method_report`.
 
     Attributes
     ----------
@@ -103,15 +110,17 @@ class System:
 
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
-            raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
-        self._method: Method = method_named(method)
+            raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
+        self._method: Method = method_named(report(model).chosen if method == "auto" else method, model)
         self.model = model
         self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
         self.block: Array = _with_addresses(model, self._callbacks)
         self._nq, self._nv = model.nq, model.nv
-        self._work_size = max(self._method.work_size(self.block), *(m.work_size(self.block) for m in METHODS.values()))
+        # for the method itself and for what all systems can do in O(N)
+        self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
-        self._frames: list[Array] = []
+        self._frames: dict[int, Array] = {}  # workspaces by their address
+        self._idle: list[int] = []  # addresses of those that nobody uses now
         self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
 
     def __repr__(self) -> str:
@@ -125,10 +134,28 @@ class System:
     def __reduce__(self) -> tuple[type[System], tuple[Model, str]]:
         return System, (self.model, self.method)
 
+    def method_report(self) -> MethodReport:
+        """What each method should cost for this tree, which one "auto" takes, and why.
+
+        Returns
+        -------
+        MethodReport
+            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
+            `.structure`; its `str` is a table.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> report = mb.System(mb.zoo.chain(50)).method_report()
+        >>> report.chosen == min(report.costs, key=report.costs.get)
+        True
+        """
+        return report(self.model)
+
     # ---- the right-hand side -----------------------------------------------------------------------------------
 
     def rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-            wrench: ArrayLike | None = None) -> tuple[Array, Array]:
+            wrench: ArrayLike | None = None, out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
         """Hamilton's equations: how the state changes.
 
         Parameters
@@ -143,6 +170,8 @@ class System:
             Joint forces in N and N m, beside the model's own springs and dampers.
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
+        out : (qdot, pdot), optional
+            Float64 arrays to write into; new ones by default.
 
         Returns
         -------
@@ -159,28 +188,31 @@ class System:
         array([0., 0., 0.])
         """
         if tau is None and wrench is None:
-            frames = self._frames
+            idle = self._idle
             try:
-                frame = frames.pop()
+                address = idle.pop()
             except IndexError:
-                frame = self._new_frame()
-            qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+                address = self._new_frame()
+            if out is None:
+                qdot, pdot = _empty(self._nq), _empty(self._nv)
+            else:
+                qdot, pdot = out
             try:
-                code = self._quick(frame, t, q, p, qdot, pdot)
+                code = self._quick(address, t, q, p, qdot, pdot)
             except TypeError:  # not compiled yet, or arguments that are not plain float64 arrays
                 code = checks.BAD_SHAPE
-            frames.append(frame)
-            if code == checks.OK:
+            idle.append(address)
+            if not code:
                 return qdot, pdot
-        return self._rhs_general(q, p, t, tau, wrench)
+        return self._rhs_general(q, p, t, tau, wrench, out)
 
-    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None,
-                     wrench: ArrayLike | None) -> tuple[Array, Array]:
+    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
+                     out: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """`rhs` for any input: converts, explains what is wrong."""
         self.warmup()
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        qdot, pdot = np.empty(self._nq), np.empty(self._nv)
+        qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model)
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             code = self._method.entry(frame, t, q, p, forces, qdot, pdot)
@@ -197,6 +229,134 @@ class System:
         equivalent = np.empty(self._nv)
         momenta_kernels.wrenches_to_joints(block, t, q, given, equivalent, work)
         return equivalent + forces if forces.size else equivalent
+
+    # ---- accelerations, joint forces, reactions -----------------------------------------------------------------
+
+    def accelerations(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                      wrench: ArrayLike | None = None, method: str = "newton-euler-ldl") -> Array:
+        """Joint accelerations udot: forward dynamics in velocity variables.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration: metres, radians, unit quaternions (w, x, y, z).
+        u : (nv,)
+            Joint speeds (qdot where nq = nv; body-frame (linear, angular) for ball and free joints), m/s and rad/s.
+        t : float
+            Time in seconds; matters for driven joints only.
+        tau : (nv,), optional
+            Joint forces in N and N m, beside the model's own springs and dampers.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+        method : str
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            matrix) or "lagrange-1" (multipliers).
+
+        Returns
+        -------
+        udot : (nv,)
+            Time derivatives of u (of its body-frame components for ball and free joints).
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.pipelayer()
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> udot = system.accelerations(q, u)
+        >>> all(np.allclose(udot, system.accelerations(q, u, method=method))
+        ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1"))
+        True
+        """
+        model = self.model
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
+        chosen = acceleration_named(method, model)
+        udot = np.empty(self._nv)
+        with _Frame(self, chosen.work_size(self.block)) as (_, block, work):
+            forces = self._joint_forces(block, t, q, tau, wrench, work)
+            self._explain(chosen.kernel(block, t, q, u, forces, udot, work), t, work)
+        return _finite(udot)
+
+    def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0,
+                         wrench: ArrayLike | None = None) -> Array:
+        """Joint forces tau that a motion needs, by the recursive Newton-Euler equations.
+
+        They act beside the model's own springs and dampers and beside `wrench`, so that
+        ``accelerations(q, u, t, tau=tau, wrench=wrench)`` gives udot back.
+
+        Parameters
+        ----------
+        q : (nq,)
+            Configuration.
+        u, udot : (nv,)
+            Joint speeds and their time derivatives.
+        t : float
+            Time in seconds.
+        wrench : (N, 6), optional
+            (force; moment) on each body, in body axes, at the body origin.
+
+        Returns
+        -------
+        tau : (nv,)
+            N and N m.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(8, seed=3)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=3)
+        >>> udot = np.linspace(-1.0, 1.0, model.nv)
+        >>> tau = system.inverse_dynamics(q, u, udot)
+        >>> bool(np.allclose(system.accelerations(q, u, tau=tau), udot))
+        True
+        """
+        model, names = self.model, self.model.speed_names
+        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
+        udot = inputs.vector(udot, "udot", names)
+        tau = np.empty(self._nv)
+        with _Frame(self) as (_, block, work):
+            equivalent = self._joint_forces(block, t, q, None, wrench, work)
+            self._explain(inverse_kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
+        return _finite(tau - equivalent if equivalent.size else tau)
+
+    def reactions(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                  wrench: ArrayLike | None = None) -> Array:
+        """The wrench that the parent exerts on each body through its joint.
+
+        Along the joint's freedoms it is the joint force: A^T R = tau less springs and dampers. Across them it is what
+        the bearing has to stand.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`.
+
+        Returns
+        -------
+        R : (N, 6)
+            (force; moment) about the body origin, in body axes, N and N m.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("table", mass=3.0, inertia=(1, 1, 1))
+        >>> _ = builder.add_body("lamp", "table", mb.ball(), mass=1.0, com=(0, 0, 0.2), inertia=(1, 1, 1))
+        >>> model = builder.build()
+        >>> R = mb.System(model).reactions(model.neutral(), [0.0, 0.0, 0.0])
+        >>> R[:, 2].round(6)  # the ground carries both, the table carries the lamp
+        array([39.24,  9.81])
+        """
+        model, names = self.model, self.model.speed_names
+        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", names), inputs.time(t)
+        given = self._no_tau if wrench is None else inputs.wrenches(wrench, model).ravel()
+        u = self.velocities(q, p, t)
+        udot = self.accelerations(q, u, t, tau, wrench)
+        R = np.empty((model.n_bodies, 6))
+        with _Frame(self) as (_, block, work):
+            self._explain(inverse_kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
+        return _finite(R)
 
     # ---- velocities, momenta, inertia --------------------------------------------------------------------------
 
@@ -287,13 +447,9 @@ class System:
         True
         """
         q, t = inputs.configuration(q, self.model), inputs.time(t)
-        columns = np.asarray(x)
-        many = columns.ndim == 2
-        shape = (self._nv, columns.shape[1]) if many else (self._nv,)
-        columns = inputs.real_array(x, "x", shape, f"{self._nv} numbers a right-hand side").reshape(self._nv, -1).T
-        if not np.isfinite(columns).all():
-            raise StateError("x: expected finite numbers")
-        rows = np.ascontiguousarray(columns)
+        given = inputs.columns(x, "x", self._nv)
+        many = given.ndim == 2
+        rows = np.ascontiguousarray(given.T) if many else given[None, :]
         y = np.empty(rows.shape)
         with _Frame(self) as (_, block, work):
             mass_kernels.factor(block, t, q, np.zeros(self._nv), work)
@@ -520,13 +676,19 @@ class System:
     def njit(self) -> tuple[Any, Array]:
         """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
 
+        Refer to `rhs` as a global name of your module: then `@njit(cache=True)` works, and one compiled function serves
+        every model with this method (pass `block` as an argument). Your cached function holds a copy of this code; when
+        it is older than the mbkern that made the block, the status is 9 (STALE): delete your cache.
+
         Returns
         -------
         rhs : compiled function
-            rhs(block, t, q, p, tau, qdot, pdot, work) -> status, 0 when all is well. tau may be empty. Arguments are
-            not checked.
+            rhs(block, t, q, p, tau, qdot, pdot, work) -> status: 0 when all is well, else a code of
+            `mbkern.embed.CODES`. All arrays are contiguous float64 of the right size, which is not checked: q, qdot
+            (nq), p, pdot (nv), tau (nv, or empty), work from `work()`, one for each thread. Values are not checked
+            either; q, p and tau must be finite.
         block : array
-            Constants of the model.
+            Constants of the model: a copy, yours.
 
         Examples
         --------
@@ -537,7 +699,27 @@ class System:
         >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
         0
         """
-        return self._method.rhs, self.block
+        # Numba compiles anew for a read-only array, hence a copy
+        return self._method.rhs, keep_alive(self.block.copy(), self._callbacks)
+
+    @property
+    def cfunc(self) -> CFunc:
+        """The right-hand side as a C function, with memory of its own: each access makes a new, independent one.
+
+        Hold on to it as long as C code uses its `user_data`; the System itself may go. See :mod:`mbkern.embed`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> f = mb.System(model).cfunc
+        >>> y = model.pack(q={"body1": 0.5})
+        >>> dydt = np.empty(6)
+        >>> f.ctypes(0.0, y, dydt, f.user_data)
+        >>> f.status
+        0
+        """
+        return CFunc(self)
 
     def ode(self) -> Callable[[float, Array], Array]:
         """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it.
@@ -575,64 +757,60 @@ class System:
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _new_frame(self) -> Array:
-        return np.concatenate((self.block, np.zeros(self._work_size)))
+    def _new_frame(self, size: int = 0) -> int:
+        """Address of a new workspace (of at least `size` numbers) with the block in front of it."""
+        size = self.block.size + max(size, self._work_size)
+        try:
+            frame = np.zeros(size)
+        except (MemoryError, ValueError):
+            raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
+                              "and \"newton-euler-ldl\" need little for every tree") from None
+        frame[:self.block.size] = self.block
+        address = frame.ctypes.data
+        self._frames[address] = frame
+        return address
 
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
         if code == checks.SINGULAR:
-            raise self._singular(t, work)
+            raise singular(self.model, self.block, work, t)
         if code != checks.OK:
             raise StateError("the result is not finite: coordinates, momenta or forces are too large for this model")
-
-    def _singular(self, t: float, work: Array) -> StateError:
-        """Which node has a margin that is not positive, in words."""
-        at = L.margins_at(self.block)
-        margins = work[at:at + int(self.block[L.N_NODES])]
-        node = int(np.flatnonzero(~(margins > 0.0))[-1])
-        body, element = _owner(self.model, node)
-        if isinstance(element, Step) and element.is_driven:
-            drive = element.amount
-            where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
-                "its values must be finite")
-            return StateError(f"body {body.name!r}: the drive of its joint has no value at t = {t:g}; {where}")
-        return SingularInertiaError(
-            f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move at t = {t:g}: the "
-            "articulated inertia along it is zero to rounding; give the body or a body beyond it mass or inertia there",
-            body.name, body.joint.kind)
 
 
 class _Frame:
     """A workspace borrowed from a system's pool: (frame, its block, its work)."""
 
-    def __init__(self, system: System) -> None:
-        self._pool = system._frames
+    def __init__(self, system: System, size: int = 0) -> None:
+        """`size`: numbers of work that are needed, if more than the system's own method does."""
+        self._idle = system._idle
         try:
-            self._frame = self._pool.pop()
+            self._address = self._idle.pop()
         except IndexError:
-            self._frame = system._new_frame()
+            self._address = system._new_frame(size)
+        if system._frames[self._address].size < system.block.size + size:
+            del system._frames[self._address]
+            self._address = system._new_frame(size)
+        self._frame = system._frames[self._address]
         self._size = system.block.size
 
     def __enter__(self) -> tuple[Array, Array, Array]:
         return self._frame, self._frame[:self._size], self._frame[self._size:]
 
     def __exit__(self, *_: object) -> None:
-        self._pool.append(self._frame)
+        self._idle.append(self._address)
 
 
-def _moving_elements(model: Model) -> list[tuple[Any, Any]]:
-    """(body, element) of each node, in the order of the nodes."""
-    return [(body, element) for body in model.body_specs for element in body.joint.elements
-            if not (isinstance(element, Step) and element.is_constant)]
-
-
-def _owner(model: Model, node: int) -> tuple[Any, Any]:
-    return _moving_elements(model)[node]
+def _finite(result: Array) -> Array:
+    """The result, unless it has overflowed."""
+    if not np.isfinite(result).all():
+        raise StateError("the result is not finite: coordinates, speeds or forces are too large for this model")
+    return result
 
 
 def _drives(model: Model) -> list[Any]:
     """All drives, in the order of the drive rows of the block."""
-    return [element.amount for _, element in _moving_elements(model)
+    return [element.amount for _, element in moving_elements(model)
             if isinstance(element, Step) and element.is_driven]
 
 

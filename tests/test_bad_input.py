@@ -324,7 +324,7 @@ def test_same_array_for_q_and_p():
 
 
 @pytest.mark.parametrize("method", ["emh-ldl", "emh-lu"])
-@pytest.mark.parametrize("angle", [1e3, 1e5, 1.1e5, 1e6, 1e8, 1e12, 1e15, 1e22])
+@pytest.mark.parametrize("angle", [1e3, 1e5, 1.1e5, 1e6, 1e8, 1e11])
 def test_huge_angles(angle, method):
     """Millions of turns: argument reduction must not lose digits (the angle is taken as exact)."""
     model = random_model("chain", 4, 5, kinds=["revolute", "universal"], base="jointed")
@@ -336,6 +336,73 @@ def test_huge_angles(angle, method):
     tolerance = 1e-14 * np.linalg.cond(reference.mass_matrix(model, q)) + 1e-11
     assert_close(qdot, expected.qdot, tolerance, "qdot")
     assert_close(pdot, expected.pdot, tolerance, "pdot")
+
+
+@pytest.mark.parametrize("angle", [1e15, 1e22, 1e300])
+def test_angles_without_meaning(angle):
+    """Beyond 1e12 neighbouring doubles are visible rotations apart: refused by name, or exact."""
+    model = random_model("chain", 3, 5, kinds=["revolute"])
+    q = np.array([0.1, angle, 0.2])
+    p = np.ones(3)
+    try:
+        qdot, pdot = mb.System(model).rhs(q, p)
+    except StateError as refusal:
+        assert "q[1]" in str(refusal)
+    else:
+        expected = reference.hamilton(model, q, p)
+        assert_close(qdot, expected.qdot, 1e-10, "qdot")
+        assert_close(pdot, expected.pdot, 1e-10, "pdot")
+
+
+@pytest.mark.parametrize("method", ["emh-ldl", "emh-lu"])
+@pytest.mark.parametrize("distance", [1e-2, 1e-3, 1e-4])
+def test_near_gimbal_lock_is_not_refused(distance, method):
+    """The inertia of the first angle shrinks as distance^2; the error may grow as its inverse, no faster."""
+    model, q, _ = gimbal_lock()
+    q[2] -= distance
+    u = np.array([0.1, 0.2, 0.3, 0.4])
+    qdot, _ = mb.System(model, method).rhs(q, reference.momenta(model, q, u))
+    assert_close(qdot, u, 1e-14 / distance**2, "qdot")
+
+
+@pytest.mark.parametrize("method", ["emh-ldl", "emh-lu"])
+@pytest.mark.parametrize("ratio", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_light_bodies_on_a_heavy_one(ratio, method):
+    """A milligram on a tonne is no singularity; the light bodies' speeds are right on their own scale."""
+    builder = mb.ModelBuilder()
+    builder.add_body("truck", joint=mb.planar("z"), mass=1e3, com=(0.1, 0.2, 0.3), inertia=(500, 600, 700))
+    parent = "truck"
+    for name, joint in (("sensor", mb.ball()), ("needle", mb.revolute("x"))):
+        inertia = np.array([5.0, 6.0, 7.0]) * ratio
+        builder.add_body(name, parent, joint, 1e3 * ratio, (0.1, 0, 0.1), inertia, position=(1.0, 0.0, 1.0))
+        parent = name
+    model = builder.build()
+    q, p = random_state(model, 0)
+    expected = reference.hamilton(model, q, p)
+    qdot, pdot = mb.System(model, method).rhs(q, p)
+    for heavy_or_light in (slice(0, 3), slice(3, None)):
+        assert_close(qdot[heavy_or_light], expected.qdot[heavy_or_light], 1e-12, "qdot")
+        assert_close(pdot[heavy_or_light], expected.pdot[heavy_or_light], 1e-12, "pdot")
+
+
+def test_positional_arguments_and_defaults(machine):
+    """The order promised: rhs(q, p, t, tau, wrench); t defaults to 0."""
+    system, state = machine
+    q, p, tau, wrench = (state[key] for key in ("q", "p", "tau", "wrench"))
+    for a, b in zip(system.rhs(q, p, T, tau, wrench), rhs(system, **state), strict=True):
+        assert np.array_equal(a, b)
+    for a, b in zip(system.rhs(q, p), system.rhs(q, p, t=0.0, tau=None, wrench=None), strict=True):
+        assert np.array_equal(a, b)
+    zero = system.rhs(q, p, tau=np.zeros_like(tau), wrench=np.zeros_like(wrench))
+    for a, b in zip(system.rhs(q, p), zero, strict=True):
+        assert_close(b, a, 1e-13, "zero loads")
+
+
+def test_auto_is_one_of_the_methods(machine):
+    system, state = machine
+    answers = [rhs(mb.System(system.model, method), **state) for method in ("auto", "emh-ldl", "emh-lu")]
+    for auto, ldl, lu in zip(*answers, strict=True):
+        assert np.array_equal(auto, ldl) or np.array_equal(auto, lu)
 
 
 def test_late_times_of_drives():

@@ -210,6 +210,26 @@ def test_unit_of_mass(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("length,mass", [(2.0**-20, 2.0**-50), (2.0**10, 2.0**30)])
+def test_unit_of_length(length, mass, method):
+    """Micrometres or kilometres: machines of angles move alike, to the bit; no threshold knows the unit."""
+    model = random_model("random", 8, 13, kinds=["revolute", "universal", "ball"])
+    bodies = [arguments(model, b) for b in model.body_specs]
+    for body in bodies:
+        body["mass"] *= mass
+        body["inertia"] = np.array(body["inertia"]) * mass * length**2
+        body["com"] = np.array(body["com"]) * length
+        body["position"] = np.array(body["position"]) * length
+    scaled = build(bodies, model.gravity * length)
+    q, p = random_state(model, 13)
+    qdot, pdot = mb.System(model, method).rhs(q, p)
+    unit = mass * length**2
+    scaled_qdot, scaled_pdot = mb.System(scaled, method).rhs(q, p * unit)
+    assert np.array_equal(scaled_qdot, qdot)
+    assert np.array_equal(scaled_pdot, pdot * unit)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_the_ground_does_not_couple(method):
     """Two machines side by side move as each does alone."""
     one, two = random_model("random", 5, 10), random_model("binary", 5, 11)

@@ -71,6 +71,17 @@ def test_solve_mass(case):
     assert_close(solved, system.inverse_mass_matrix(q, T) @ x, inverse_tolerance(mass), "M^-1 x")
 
 
+def test_solve_mass_with_many_right_hand_sides(case):
+    """A column at a time gives the same bits."""
+    model, q, _, _ = case
+    system = mb.System(model)
+    X = np.random.default_rng(2).normal(size=(model.nv, 3))
+    together = system.solve_mass(q, X, T)
+    assert together.shape == X.shape
+    for k in range(3):
+        assert np.array_equal(together[:, k], system.solve_mass(q, X[:, k], T))
+
+
 def test_drives_shift_momenta_but_not_mass():
     """velocities(q, p) = M^-1 (p - p_drive) with p_drive the momentum at zero joint speeds."""
     model = random_model("random", 8, 2, base="driven", kinds=["driven", "revolute", "ball"])

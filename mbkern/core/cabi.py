@@ -8,29 +8,32 @@ call. Nothing throws; when the status is not OK, all of dydt is NaN. Forces that
 
     void load(double t, const double *q, const double *p, double *out, void *data)
 
-whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). A new method needs the two functions at the
-end of this file and its row in :mod:`mbkern.methods`.
+whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). The frame also knows the address of its own
+`ode`, which is what the functions with the signatures of other simulators call. A new method needs the two functions
+at the end of this file and its row in :mod:`mbkern.methods`.
 """
 
 from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
-from numpy import float64, nan
+from numpy import nan
 
-from .checks import OK
-from .entry import rhs_emh_ldl, rhs_emh_lu
+from .checks import BAD_SHAPE, OK
+from .entry import rhs_dah, rhs_emh_ldl, rhs_emh_lu, rhs_hzu
 from .jit import c_function, exact
 from .layout import (
-    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, SIZE, STATUS,
+    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
     TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
 )
 from .momenta import wrenches_to_joints
-from .number import get, put, whole
+from .number import array_at, get, put, whole
 
 _DOUBLES = types.CPointer(types.float64)
 ODE = types.void(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
 ODE_TAU = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
 LOAD = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
+SUNDIALS = types.int32(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
+CYRK = types.void(_DOUBLES, types.float64, _DOUBLES, _DOUBLES)
 
 _DOUBLE, _BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
 
@@ -66,10 +69,18 @@ def call_load(typingctx, address, t, q, p, out, data):
     return types.void(types.intp, types.float64, q, p, out, types.intp), codegen
 
 
+@intrinsic
+def address_of(typingctx, pointer):
+    """A void* as a number."""
+    def codegen(context, builder, sig, args):
+        return builder.ptrtoint(args[0], ir.IntType(types.intp.bitwidth))
+    return types.intp(types.voidptr), codegen
+
+
 @exact
-def frame_at(user):
-    """The frame that a void* points at."""
-    return carray(user, whole(carray(user, HEADER, float64), FRAME_SIZE), float64)
+def frame_at(address):
+    """The frame at an address."""
+    return array_at(address, whole(array_at(address, HEADER), FRAME_SIZE))
 
 
 @exact
@@ -125,9 +136,30 @@ def finish(frame, code, qdot, pdot):
         pdot[:] = nan
 
 
+# ---- the signatures of other simulators, whatever the method ----
+@c_function(SUNDIALS)
+def ode_sundials(t, y, dydt, user):
+    """0: done; positive: no value at this state, a smaller step may help; negative: nothing will help."""
+    frame = frame_at(address_of(user))
+    n = whole(frame, NQ) + whole(frame, NV)
+    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, address_of(user))
+    code = whole(frame, STATUS)
+    return code if code < BAD_SHAPE else -code
+
+
+@c_function(CYRK)
+def ode_cyrk(dydt, t, y, args):
+    """args[0] is the address of the frame as a number: CyRK copies its arguments."""
+    user = whole(carray(args, 1), 0)
+    frame = frame_at(user)
+    n = whole(frame, NQ) + whole(frame, NV)
+    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, user)
+
+
+# ---- the right-hand sides ----
 @c_function(ODE)
 def ode_emh_ldl(t, y, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     tau = joint_forces(frame, t, q, p)
     finish(frame, rhs_emh_ldl(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
@@ -135,7 +167,7 @@ def ode_emh_ldl(t, y, dydt, user):
 
 @c_function(ODE_TAU)
 def ode_tau_emh_ldl(t, y, tau, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     total = with_given(frame, joint_forces(frame, t, q, p), tau)
     finish(frame, rhs_emh_ldl(frame, t, q, p, total, qdot, pdot), qdot, pdot)
@@ -143,7 +175,7 @@ def ode_tau_emh_ldl(t, y, tau, dydt, user):
 
 @c_function(ODE)
 def ode_emh_lu(t, y, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     tau = joint_forces(frame, t, q, p)
     finish(frame, rhs_emh_lu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
@@ -151,7 +183,39 @@ def ode_emh_lu(t, y, dydt, user):
 
 @c_function(ODE_TAU)
 def ode_tau_emh_lu(t, y, tau, dydt, user):
-    frame = frame_at(user)
+    frame = frame_at(address_of(user))
     (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
     total = with_given(frame, joint_forces(frame, t, q, p), tau)
     finish(frame, rhs_emh_lu(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_dah(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_dah(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_dah(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_dah(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_hzu(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_hzu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_hzu(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_hzu(frame, t, q, p, total, qdot, pdot), qdot, pdot)

@@ -84,17 +84,21 @@ def put_margins(block, b, M, work):
 
 
 @inline
-def backward(block, p, work):
-    """M*, phi, mass and first moment of all subtrees, and D, U, K of all joints, leaves first."""
-    n = whole(block, N_BODIES)
-    for b in range(n):
+def put_bodies(block, work):
+    """What the backward sweep starts from: each body's own inertia, mass and first moment, and phi = 0."""
+    for b in range(whole(block, N_BODIES)):
         row, w = body_row(block, b), lu_row(block, b)
         m, s = get(block, row + BODY_MASS), get3(block, row + BODY_MOMENT)
         put_inertia(work, w + U_M, rigid_inertia(m, s, get6(block, row + BODY_INERTIA)))
         put_pair(work, w + U_PHI, ZERO6)
         put(work, w + U_MASS, m)
         put3(work, w + U_MOMENT, s)
-    for b in range(n - 1, -1, -1):
+
+
+@inline
+def backward(block, p, work):
+    """M*, phi, mass and first moment of all subtrees, and D, U, K of all joints, leaves first."""
+    for b in range(whole(block, N_BODIES) - 1, -1, -1):
         row, w, at = body_row(block, b), lu_row(block, b), blocks_row(block, b)
         n_b, vi, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), whole(block, row + BODY_PARENT)
         M = get_inertia(work, w + U_M)
@@ -129,40 +133,50 @@ def backward(block, p, work):
 
 
 @inline
+def put_speeds(block, b, kw, p, work):
+    """Joint speeds and velocity of body b; kw is the row of its parent."""
+    row, w, at = body_row(block, b), lu_row(block, b), blocks_row(block, b)
+    n_b, vi = whole(block, row + BODY_DOFS), whole(block, row + BODY_V)
+    speeds = speeds_at(block) + vi
+    v0 = add6(motion_to_child(get_frame(work, at + B_G), get_pair(work, kw + U_V)), get_pair(work, at + B_VR))
+    mu0 = add6(inertia_times(get_inertia(work, w + U_M), v0), get_pair(work, w + U_PHI))
+    put_pair(work, w + U_V, v0)
+    for i in range(n_b):
+        put(work, speeds + i, 0.0)
+    for j in range(n_b):
+        r = get(p, vi + j) - dot6(get_pair(work, at + B_A + 6 * j), mu0)
+        for i in range(n_b):
+            put(work, speeds + i, get(work, speeds + i) + get(work, w + U_D + 6 * i + j) * r)
+    for i in range(n_b):
+        add_to_pair(work, w + U_V, scale6(get(work, speeds + i), get_pair(work, at + B_A + 6 * i)))
+
+
+@inline
 def forward(block, q, p, qdot, pdot, work):
     """Velocities, joint speeds and pdot of all bodies, root first."""
-    n, speeds = whole(block, N_BODIES), speeds_at(block)
+    n = whole(block, N_BODIES)
     ground = lu_row(block, n)
     put_pair(work, ground + U_V, ZERO6)
     put3(work, ground + U_GRAVITY, get3(block, GRAVITY))
     for b in range(n):
-        row, w, at = body_row(block, b), lu_row(block, b), blocks_row(block, b)
-        n_b, vi, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), whole(block, row + BODY_PARENT)
+        w, k = lu_row(block, b), whole(block, body_row(block, b) + BODY_PARENT)
         kw = lu_row(block, k) if k >= 0 else ground
-        X, M, phi = get_frame(work, at + B_G), get_inertia(work, w + U_M), get_pair(work, w + U_PHI)
-        v0 = add6(motion_to_child(X, get_pair(work, kw + U_V)), get_pair(work, at + B_VR))
-        mu0 = add6(inertia_times(M, v0), phi)
-        put_pair(work, w + U_V, v0)
-        for i in range(n_b):
-            put(work, speeds + vi + i, 0.0)
-        for j in range(n_b):
-            r = get(p, vi + j) - dot6(get_pair(work, at + B_A + 6 * j), mu0)
-            for i in range(n_b):
-                put(work, speeds + vi + i, get(work, speeds + vi + i) + get(work, w + U_D + 6 * i + j) * r)
-        for i in range(n_b):
-            add_to_pair(work, w + U_V, scale6(get(work, speeds + vi + i), get_pair(work, at + B_A + 6 * i)))
-        v = get_pair(work, w + U_V)
-        g = mul(X[0], get3(work, kw + U_GRAVITY))
+        put_speeds(block, b, kw, p, work)
+        G, _ = get_frame(work, blocks_row(block, b) + B_G)
+        g = mul(G, get3(work, kw + U_GRAVITY))
         put3(work, w + U_GRAVITY, g)
         weight = (scale(get(work, w + U_MASS), g), cross(get3(work, w + U_MOMENT), g))
-        joint_momentum_rates(block, b, v, add6(inertia_times(M, v), phi), weight, pdot, work)
-    put_rates(block, q, work, speeds, qdot)
+        v = get_pair(work, w + U_V)
+        mu = add6(inertia_times(get_inertia(work, w + U_M), v), get_pair(work, w + U_PHI))
+        joint_momentum_rates(block, b, v, mu, weight, pdot, work)
+    put_rates(block, q, work, speeds_at(block), qdot)
 
 
 @kernel
 def sweeps(block, q, p, tau, qdot, pdot, work):
     """qdot and pdot for any number type; the drive values are in the workspace already."""
     put_blocks(block, q, work)
+    put_bodies(block, work)
     backward(block, p, work)
     forward(block, q, p, qdot, pdot, work)
     add_joint_forces(block, q, tau, pdot, work)

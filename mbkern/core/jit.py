@@ -17,13 +17,14 @@ import hashlib
 import threading
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 PLAIN = __package__ != "mbkern.core"
 
-# contract: a*b + c in one rounding; nsz, nnan, ninf: a product with a literal zero folds away; arcp: divide once.
-# Reassociation stays off: it would undo the argument reduction of sincos and make lanes differ from scalars.
-FLAGS = frozenset({"contract", "nsz", "nnan", "ninf", "arcp"})
+# nsz, nnan, ninf: a product with a literal zero folds away. Nothing that lets LLVM choose how to round: where a*b + c
+# is one operation the source says `fma`, so every number type, caller and compilation gives the same bits.
+FLAGS = frozenset({"nsz", "nnan", "ninf"})
 
 
 @lru_cache
@@ -75,7 +76,7 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _INNER: dict[str, Any] = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
     inline = njit(fastmath=set(FLAGS), **_INNER)
     exact = njit(**_INNER)
 

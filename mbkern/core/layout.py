@@ -32,24 +32,35 @@ GROUND_MOMENT = 16  # 3, first moment (mass times centre of mass) of the bodies 
 STATUS, FRAME_SIZE, AT_LOADS = 12, 19, 20
 HAS_TAU, TAU_CALL, TAU_DATA = 21, 22, 23  # whether forces act; address of the function that gives them, and its data
 HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
-HEADER = 28
+ODE_CALL = 27  # address of the right-hand side that the frame was made for
+MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
+MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
+HEADER = 30
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
 PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9 + 3
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
-NODE = 27
+DEPTH = 27  # freedoms on the way to the root, its own not counted
+NODE = 28
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
 BODY_G, BODY_RHO = 6, 15  # the body's frame in that of its node (ground: the world): 9 + 3
 BODY_MASS, BODY_MOMENT, BODY_INERTIA = 18, 19, 22  # in body axes, about the body origin
-BODY = 28
+# the multipliers of a body's joint (HZU): a row of their matrix holds first those of the parent and of the smaller
+# siblings, then the body's own; SIBLING is the next smaller sibling (-1: none, or on the ground)
+SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before the body's own
+# M = L L^T about the centre of mass: 1 / sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d)
+ROOT_MASS, CENTRE, ROOT_INERTIA = 31, 32, 35
+BODY = 41
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
-COORDINATE = 4
+# the freedom before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
+BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
+COORDINATE = 7
 
 # ---- drive row of the block: kind, node, and six numbers that the kind explains ----
 DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2

@@ -10,7 +10,7 @@ array               a number is
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
-Numbers know ``+ - * /`` and negation, also mixed with float64. Beyond that there are `sincos`, `root` and `smaller`.
+Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `with_sign`.
 All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
 """
 
@@ -51,6 +51,18 @@ if PLAIN:
     def smaller(a, b):
         return min(a, b)
 
+    class Chosen(float):
+        """0 or 1 as found at run time: no literal, so nothing folds away (flop counts tell the two apart)."""
+
+    def one_if(condition):
+        return Chosen(condition)
+
+    def with_sign(a, b):
+        return -a if b < 0.0 else a
+
+    def fma(a, b, c):
+        return a * b + c
+
 else:
     import operator
 
@@ -60,6 +72,7 @@ else:
     from numba.core.datamodel import models
     from numba.core.typing.templates import AbstractTemplate, infer_global, signature
     from numba.extending import intrinsic, lower_builtin, register_model
+    from numba.np.arrayobj import populate_array
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
     class Lanes(types.Type):
@@ -111,13 +124,20 @@ else:
     def _neg(context, builder, sig, args):
         return builder.fneg(args[0])
 
+    @exact
+    def one_if(condition):
+        """1.0 or 0.0."""
+        return 1.0 if condition else 0.0
+
     # ---- functions that LLVM knows for scalars and vectors alike (llvmlite has no vector intrinsics: by name) ----
+    FOLDING = ("nnan", "ninf", "nsz")  # lets a product with a literal zero fold away inside an fma
+
     def _call_llvm(builder, name, args):
         t = args[0].type
         suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
-        return builder.call(function, args)
+        return builder.call(function, args, fastmath=FOLDING)
 
     @intrinsic
     def _rint(typingctx, x):
@@ -140,8 +160,15 @@ else:
         return a(a, b), codegen
 
     @intrinsic
-    def _fma(typingctx, a, b, c):
-        """a * b + c with one rounding, on every machine and for every number type the same."""
+    def with_sign(typingctx, a, b):
+        """a (not negative) with the sign of b; both of one type."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "copysign", args)
+        return a(a, b), codegen
+
+    @intrinsic
+    def fma(typingctx, a, b, c):
+        """a b + c with one rounding, on every machine and for every number type the same."""
         number = lanes if lanes in (a, b, c) else types.float64
 
         def codegen(context, builder, sig, args):
@@ -167,18 +194,31 @@ else:
         k HALF_PI[0] are multiples of 2^-53 and the difference is smaller than 1.
         """
         k = _rint(x * TWO_OVER_PI)
-        r = _fma(-k, HALF_PI[2], _fma(-k, HALF_PI[1], _fma(-k, HALF_PI[0], x)))
+        r = fma(-k, HALF_PI[2], fma(-k, HALF_PI[1], fma(-k, HALF_PI[0], x)))
         z = r * r
-        s = _fma(z, _fma(z, _fma(z, _fma(z, _fma(z, SIN[5], SIN[4]), SIN[3]), SIN[2]), SIN[1]), SIN[0])
-        c = _fma(z, _fma(z, _fma(z, _fma(z, _fma(z, COS[5], COS[4]), COS[3]), COS[2]), COS[1]), COS[0])
-        s = _fma(r * z, s, r)
-        c = _fma(z * z, c, _fma(z, -0.5, 1.0))
+        s = fma(z, fma(z, fma(z, fma(z, fma(z, SIN[5], SIN[4]), SIN[3]), SIN[2]), SIN[1]), SIN[0])
+        c = fma(z, fma(z, fma(z, fma(z, fma(z, COS[5], COS[4]), COS[3]), COS[2]), COS[1]), COS[0])
+        s = fma(r * z, s, r)
+        c = fma(z * z, c, fma(z, -0.5, 1.0))
         # quadrant k mod 4: odd quadrants exchange sine and cosine, the upper two change sign
         odd = k - 2.0 * _rint(k * 0.5)
         half = _rint(k * 0.5 - 0.25)
         parity = half - 2.0 * _rint(half * 0.5)
         sign = 1.0 - 2.0 * parity * parity
         return _where_zero(odd, s, c) * sign, _where_zero(odd, c, -s) * sign
+
+    @intrinsic
+    def array_at(typingctx, address, size):
+        """A float64 array over `size` numbers at an address; whoever passes the address keeps them alive."""
+        array_type = types.Array(types.float64, 1, "C")
+
+        def codegen(context, builder, sig, args):
+            array = context.make_array(array_type)(context, builder)
+            item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
+            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
+            return array._getvalue()
+        return array_type(types.intp, types.intp), codegen
 
     # ---- the doors to memory: intrinsics, because they compile several times faster than overloads --------------
     def _pointer(context, builder, sig, args):

@@ -41,7 +41,8 @@ class Frame:
         self.array[L.FRAME_SIZE], self.array[L.AT_LOADS] = self.array.size, at
         self.user = self.array.ctypes.data
         self.model = model
-        self._ode, self._ode_tau = system._method.ode, system._method.ode_tau
+        self.address: int = system._method.ode.address
+        self.array[L.ODE_CALL] = self.address
         self._alive: list[Any] = list(system._callbacks)
         if tau is not None:
             self.array[L.HAS_TAU] = 1.0
@@ -59,10 +60,6 @@ class Frame:
     def _call(self, callback: Any, function: int, data: int) -> None:
         self.array[function], self.array[data] = callback.address, self.user
         self._alive.append(callback)
-
-    @property
-    def address(self) -> int:
-        return self._ode.address
 
     @property
     def status(self) -> int:

@@ -172,9 +172,7 @@ class ModelBuilder:
         for new, old in enumerate(order):
             place[old] = new
         specs = list(self._bodies.values())
-        bodies = tuple(
-            specs[old] if parents[old] < 0 else specs[old].carried_by(place[parents[old]]) for old in order
-        )
+        bodies = tuple(specs[old] if parents[old] < 0 else specs[old].carried_by(place[parents[old]]) for old in order)
         _check_something_moves(bodies)
         return Model(self._name, self._gravity, bodies)
 
@@ -185,9 +183,7 @@ class ModelBuilder:
             return [number[parent] for parent in self._parents]
         except KeyError:
             name, parent = next(
-                (name, parent)
-                for name, parent in zip(self._bodies, self._parents, strict=True)
-                if parent not in number
+                (name, parent) for name, parent in zip(self._bodies, self._parents, strict=True) if parent not in number
             )
             raise ModelError(
                 f"body {name!r}: its parent {parent!r} was never added.{checks.near(parent, number)}"
@@ -211,15 +207,11 @@ def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
 
 def _check_springs(body: Body, who: str) -> None:
     if any(body.damping) and min(body.damping) < 0.0:
-        raise ModelError(
-            f"{who}: damping must not be negative, got {body.damping}; apply tau to drive a joint"
-        )
+        raise ModelError(f"{who}: damping must not be negative, got {body.damping}; apply tau to drive a joint")
     if not any(body.stiffness):
         return
     if min(body.stiffness) < 0.0:
-        raise ModelError(
-            f"{who}: stiffness must not be negative, got {body.stiffness}; apply tau to drive a joint"
-        )
+        raise ModelError(f"{who}: stiffness must not be negative, got {body.stiffness}; apply tau to drive a joint")
     start = 0
     for element in body.joint.elements:
         if not isinstance(element, Step) and any(body.stiffness[start : start + element.nv]):

@@ -23,6 +23,9 @@ _layout = plain.load("layout")
 _vec3 = plain.load("vec3")
 _spatial = plain.load("spatial")
 
+# A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
+SINGULAR = 1e-13
+
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 Frame = tuple[Matrix, Vector]
@@ -65,6 +68,9 @@ def lower(model: Model) -> np.ndarray:
     coordinates: list[list[float]] = []
     drives: list[tuple[Drive, int]] = []
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
+    last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
+    last_child: dict[int, int] = {}
+    mass_size = multipliers_size = 0
     ground_moment = np.zeros(3)
     qi = vi = quaternions = 0
     for spec in model.body_specs:
@@ -96,18 +102,32 @@ def lower(model: Model) -> np.ndarray:
             row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
             row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
             row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
+            before = last_speed[node] if node >= 0 else -1
+            row[L.DEPTH] = coordinates[before][L.N_BEFORE] + 1 if before >= 0 else 0
             node = len(nodes)
             nodes.append(row)
+            last_speed.append(vi + element.nv - 1 if element.nv else before)
             for j in range(element.nv):
                 k = vi + j - first_speed
+                depth = int(row[L.DEPTH]) + j
                 coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
-                                    qi if isinstance(element, Step) else -1])
+                                    qi if isinstance(element, Step) else -1,
+                                    vi + j - 1 if j else before, depth, mass_size])
+                mass_size += depth + 1
             qi += element.nq
             vi += element.nv
         frames.append((node, X))
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, ORIGIN)
         row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
                *(x for line in X[0] for x in line), *X[1], m, *s, *J]
+        sibling, elders, own = -1, 0, 6 - (vi - first_speed)
+        if spec.parent >= 0:
+            sibling = last_child.get(spec.parent, -1)
+            eldest = bodies[sibling if sibling >= 0 else spec.parent]
+            elders = int(6 - eldest[L.BODY_DOFS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
+            last_child[spec.parent] = len(bodies)
+        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia)]
+        multipliers_size += own * elders + own * (own + 1) // 2
         bodies.append(row)
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
         if node >= 0:
@@ -129,6 +149,7 @@ def lower(model: Model) -> np.ndarray:
     header[L.AT_DRIVES] = header[L.AT_COORDINATES] + len(coordinates) * L.COORDINATE
     header[L.GRAVITY:L.GRAVITY + 3] = list(model.gravity)
     header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
+    header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
     block = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in (
         header, nodes, bodies, coordinates,
         _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE))])
@@ -145,6 +166,22 @@ def _rigid(mass: float, com: Vector, inertia: Matrix, X: Frame) -> tuple[float, 
     cc = _vec3.dot(c, c)
     J = [I[a][b] + mass * ((cc if a == b else 0.0) - c[a] * c[b]) for a in range(3) for b in range(a, 3)]
     return mass, _vec3.scale(mass, c), J
+
+
+def _rooted(mass: float, com: Vector, inertia: Matrix) -> list[float]:
+    """1/sqrt(m), the centre of mass and the factor of the central inertia; all zero where the inertia is singular."""
+    J = tuple(inertia[a][b] for a in range(3) for b in range(a, 3))
+    smallest = SINGULAR * max(J[0], J[3], J[5])
+    if not (mass > 0.0 and J[0] > smallest):
+        return [0.0] * 10
+    d1 = J[3] - J[1] * J[1] / J[0]
+    if not d1 > smallest:
+        return [0.0] * 10
+    l21 = (J[4] - J[2] * J[1] / J[0]) / d1
+    d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
+    if not d2 > smallest:
+        return [0.0] * 10
+    return [mass**-0.5, *com, J[1] / J[0], J[2] / J[0], l21, J[0]**-0.5, d1**-0.5, d2**-0.5]
 
 
 def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:

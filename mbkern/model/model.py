@@ -6,13 +6,13 @@ here (record arrays, offsets, names, the packed block of the kernels) is derived
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mbkern.errors import FrozenError, ModelError
 from mbkern.model import checks
@@ -163,14 +163,10 @@ class Model:
     # ---- identity
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenError(
-            f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder"
-        )
+        raise FrozenError(f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenError(
-            f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder"
-        )
+        raise FrozenError(f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder")
 
     @property
     def _content(self) -> tuple[str, tuple[float, ...], tuple[Body, ...]]:
@@ -357,6 +353,36 @@ class Model:
         q[parts] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
         return q, rng.normal(size=self.nv)
 
+    def pack(self, q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+             p: ArrayLike | Mapping[str, ArrayLike] | None = None) -> NDArray[np.float64]:
+        """The state y = (q, p) that integrators carry, from numbers or from names.
+
+        y[:nq] is q, y[nq:] is p; `index` and `speed_index` tell the places within them.
+
+        Parameters
+        ----------
+        q : (nq,) or dict, optional
+            Configuration: all of it, or some of it by name. A name is that of a coordinate (one number) or of a body
+            (all numbers of its joint; a unit quaternion is (w, x, y, z)). What is not named is as in `neutral`.
+        p : (nv,) or dict, optional
+            Momenta likewise, by the names of speeds or bodies; what is not named is zero.
+
+        Returns
+        -------
+        y : (nq + nv,) array
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> y = model.pack(q={"alpha": 0.1, "y": 2.0}, p={"boom": 30.0})
+        >>> y[model.index("alpha")], y[model.nq + model.speed_index("y")]
+        (np.float64(0.1), np.float64(30.0))
+        """
+        from mbkern.model import state
+
+        return state.pack(self, q, p)
+
     @cached_property
     def _quaternions(self) -> NDArray[np.int64]:
         """Where the quaternions start in q."""
@@ -417,9 +443,7 @@ class Model:
     def __repr__(self) -> str:
         bodies = "1 body" if self.n_bodies == 1 else f"{self.n_bodies} bodies"
         freedoms = "1 freedom" if self.nv == 1 else f"{self.nv} freedoms"
-        return (
-            f"Model {self.name!r}: {bodies}, {freedoms} (nq = {self.nq}), total mass {self.total_mass:g} kg"
-        )
+        return f"Model {self.name!r}: {bodies}, {freedoms} (nq = {self.nq}), total mass {self.total_mass:g} kg"
 
     def describe(self, limit: int = 100) -> str:
         """The tree as text: each body under its parent with its joint, coordinates and mass.
@@ -449,9 +473,7 @@ class Model:
             i, depth = stack.pop()
             body, start = self.body_specs[i], int(self.q_offsets[i])
             names = ", ".join(self.coordinate_names[start : start + body.joint.nq])
-            lines.append(
-                f"{'  ' * depth}{body.name}: {body.joint}{f' ({names})' if names else ''}, {body.mass:g} kg"
-            )
+            lines.append(f"{'  ' * depth}{body.name}: {body.joint}{f' ({names})' if names else ''}, {body.mass:g} kg")
             stack.extend((child, depth + 1) for child in reversed(children.get(i, [])))
         if self.n_bodies > limit:
             lines.append(f"... and {self.n_bodies - limit} more")
@@ -580,9 +602,7 @@ def _joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(coordinates), tuple(speeds)
 
 
-def _names_of(
-    element: Element, stem: str, angular: tuple[str, ...], linear: tuple[str, ...]
-) -> Iterator[str]:
+def _names_of(element: Element, stem: str, angular: tuple[str, ...], linear: tuple[str, ...]) -> Iterator[str]:
     if isinstance(element, Step):
         yield stem
         return
@@ -596,9 +616,7 @@ def _check_unique(names: tuple[str, ...], bodies: tuple[Body, ...]) -> None:
     seen: set[str] = set()
     twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
     users = [
-        repr(body.name)
-        for body in bodies
-        if twice in (names_of := _joint_names((body,)))[0] or twice in names_of[1]
+        repr(body.name) for body in bodies if twice in (names_of := _joint_names((body,)))[0] or twice in names_of[1]
     ]
     raise ModelError(
         f"coordinate name {twice!r} is used more than once (joint of body {' and '.join(users[:4])}); "

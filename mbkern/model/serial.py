@@ -149,9 +149,7 @@ def _joint_from_dict(data: Any, what: str) -> Joint:
     joint = _fields(data, what, ("kind", "elements"))
     if not isinstance(joint["elements"], list):
         raise ModelError(f"{what}: elements must be a list, got {checks.show(joint['elements'])}")
-    elements = [
-        _element_from_dict(entry, f"{what}: elements[{k}]") for k, entry in enumerate(joint["elements"])
-    ]
+    elements = [_element_from_dict(entry, f"{what}: elements[{k}]") for k, entry in enumerate(joint["elements"])]
     return _named(what, lambda: Joint(tuple(elements), joint["kind"]))
 
 
@@ -169,9 +167,7 @@ def _element_from_dict(data: Any, what: str) -> Element:
 def _drive_from_dict(data: dict[str, Any], what: str) -> Drive:
     word = data.get("drive")
     if not isinstance(word, str) or word not in _DRIVES:
-        raise ModelError(
-            f"{what}: drive must be one of {', '.join(map(repr, _DRIVES))}, got {checks.show(word)}"
-        )
+        raise ModelError(f"{what}: drive must be one of {', '.join(map(repr, _DRIVES))}, got {checks.show(word)}")
     kind, names = _DRIVES[word]
     entry = _fields(data, what, ("drive", *names))
     return _named(what, lambda: kind(*(entry[name] for name in names)))
@@ -180,15 +176,11 @@ def _drive_from_dict(data: dict[str, Any], what: str) -> Drive:
 def _fields(data: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
     """A copy of `data` if it has exactly the fields `names`."""
     if not isinstance(data, dict):
-        raise ModelError(
-            f"{what}: expected an object with the fields {', '.join(names)}, got {checks.show(data)}"
-        )
+        raise ModelError(f"{what}: expected an object with the fields {', '.join(names)}, got {checks.show(data)}")
     missing = [name for name in names if name not in data]
-    extra = [str(name) for name in data if name not in names]
-    if missing or extra:
-        problems = [f"missing: {', '.join(missing)}"] * bool(missing) + [
-            f"unknown: {', '.join(extra)}"
-        ] * bool(extra)
+    unknown = [str(name) for name in data if name not in names]
+    problems = [f"{word}: {', '.join(found)}" for word, found in (("missing", missing), ("unknown", unknown)) if found]
+    if problems:
         raise ModelError(f"{what}: expected the fields {', '.join(names)}; {'; '.join(problems)}")
     return dict(data)
 

@@ -26,9 +26,7 @@ JointLike: TypeAlias = Joint | Step | Sequence[Any]
 _HINGE = j.revolute("z")
 
 
-def chain(
-    n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY
-) -> Model:
+def chain(n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY) -> Model:
     """A chain of `n` bodies, each carried by the one before.
 
     Parameters
@@ -56,9 +54,7 @@ def chain(
     return _grow(f"chain{n}", list(range(-1, n - 1)), [joint] * n, seed, gravity)
 
 
-def carousel(
-    n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY
-) -> Model:
+def carousel(n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY) -> Model:
     """A hub on the ground with all other bodies on it: the widest tree.
 
     Parameters
@@ -98,6 +94,33 @@ def binary_tree(
     """
     n = _count(n)
     return _grow(f"binary_tree{n}", [(i - 1) // 2 for i in range(n)], [joint] * n, seed, gravity)
+
+
+def star(
+    chains: int, length: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: ArrayLike = STANDARD_GRAVITY
+) -> Model:
+    """Equal chains on one base body: 1 + chains * length bodies.
+
+    Parameters
+    ----------
+    chains : int
+        Number of chains on the base body, at least 1.
+    length : int
+        Bodies of each chain.
+    joint, seed, gravity
+        As in `chain`; the base body has the same joint as all others.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> mb.zoo.star(2, 3).parents.tolist()
+    [-1, 0, 1, 2, 0, 4, 5]
+    """
+    chains, length = _count(chains, "chains"), _count(length, "length")
+    parents = [-1]
+    for _ in range(chains):
+        parents += [0, *range(len(parents), len(parents) + length - 1)]
+    return _grow(f"star{chains}x{length}", parents, [joint] * len(parents), seed, gravity)
 
 
 def random_tree(
@@ -145,7 +168,7 @@ def random_tree(
 
 
 def pipelayer() -> Model:
-    """A pipelayer crane on elastic ground: four bodies, six freedoms.
+    """A pipelayer crane: four bodies, six freedoms.
 
     The chassis heaves (z), rolls (alpha about x) and pitches (beta about y); the upper structure slews (theta
     about z), the lifting arm luffs (epsilon about x), and the boom extends along the arm (y). Gravity 9.81
@@ -269,7 +292,7 @@ def _random_joint(rng: np.random.Generator) -> Joint:
     return kinds[int(rng.integers(len(kinds)))]()
 
 
-def _count(n: Any) -> int:
+def _count(n: Any, what: str = "n") -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ModelError(f"n: expected the number of bodies, at least 1, got {checks.show(n)}")
+        raise ModelError(f"{what}: expected the number of bodies, at least 1, got {checks.show(n)}")
     return int(n)

@@ -67,7 +67,7 @@ def test_bodies_are_of_order_one(model):
     assert np.abs(bodies.position).max() < 0.6
 
 
-def test_pipelayer_has_the_published_numbers():
+def test_pipelayer_has_the_documented_numbers():
     model = mb.zoo.pipelayer()
     assert model.name == "pipelayer" and model.gravity.tolist() == [0, 0, -9.81]
     assert model.body_names == ("chassis", "rotating", "lifting", "boom")

@@ -1,0 +1,85 @@
+"""Lagrange's equations of the second and of the first kind: joint accelerations by the matrices of DAH and HZU.
+
+    second kind   (B^T M B) udot = tau - B^T (M T wr + Omega M v - F)                     method "lagrange-2"
+    first kind    R = A (A^T A)^-1 tau + Z lam
+                  (Z^T S M^-1 S^T Z) lam = Z^T (wr - S M^-1 (S^T A (A^T A)^-1 tau + F - Omega M v))
+                  w = M^-1 (S^T R + F - Omega M v),   udot = (A^T A)^-1 A^T (S w - wr)    method "lagrange-1"
+
+Ivanov & Shimanovskiy 2023 (35), (36). What the second kind subtracts from tau are the joint forces that the motion
+needs without joint accelerations: inverse dynamics with udot = 0. The weight F is in both an acceleration -g of the
+ground.
+"""
+
+from . import inverse_dynamics, multipliers, reduced
+from .blocks import put_blocks
+from .checks import status
+from .drives import evaluate_drives
+from .forces import add_joint_forces
+from .jit import inline, kernel
+from .joints import put_frames
+from .layout import N_BODIES, NV, put_pair, speeds_at
+from .multipliers import H_LOAD, hzu_row
+from .newton_euler import put_joint_forces, put_motion
+from .newton_euler_lu import gyroscopic, put_drifts
+from .number import get, put, whole
+from .spatial import scale6
+
+
+@inline
+def put_result(block, udot, work):
+    """Copy what a solver has left in the place of the speeds."""
+    speeds = speeds_at(block)
+    for j in range(whole(block, NV)):
+        put(udot, j, get(work, speeds + j))
+
+
+@kernel
+def sweeps_2(block, q, u, tau, udot, work):
+    """udot for any number type; the drive values are in the workspace already."""
+    speeds, nv = speeds_at(block), whole(block, NV)
+    put_frames(block, q, work)
+    put_motion(block, u, work)
+    for j in range(nv):
+        put(work, speeds + j, 0.0)
+    inverse_dynamics.put_accelerations(block, work[speeds:], work)
+    inverse_dynamics.put_forces(block, work[speeds:], work)
+    reduced.put_mass(block, work)
+    for j in range(nv):
+        put(udot, j, -get(work, speeds + j))
+        put(work, speeds + j, get(u, j))
+    add_joint_forces(block, q, tau, udot, work)
+    for j in range(nv):
+        put(work, speeds + j, get(udot, j))
+    reduced.factor(block, work)
+    reduced.substitute(block, work)
+    put_result(block, udot, work)
+
+
+@kernel
+def sweeps_1(block, q, u, tau, udot, work):
+    """udot for any number type; the drive values are in the workspace already."""
+    put_joint_forces(block, q, u, tau, udot, work)
+    put_blocks(block, q, work)
+    put_motion(block, u, work)
+    put_drifts(block, work)
+    for b in range(whole(block, N_BODIES)):
+        put_pair(work, hzu_row(block, b) + H_LOAD, scale6(-1.0, gyroscopic(block, b, work)))
+    multipliers.backward(block, udot, work)
+    multipliers.solve(block, work)
+    put_result(block, udot, work)
+
+
+@kernel
+def accelerations_2(block, t, q, u, tau, udot, work):
+    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    evaluate_drives(block, t, work)
+    sweeps_2(block, q, u, tau, udot, work)
+    return status(block, work)
+
+
+@kernel
+def accelerations_1(block, t, q, u, tau, udot, work):
+    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    evaluate_drives(block, t, work)
+    sweeps_1(block, q, u, tau, udot, work)
+    return status(block, work)

@@ -1,0 +1,363 @@
+"""Hamilton's equations with multipliers on the orthogonal complement (HZU), eliminated without fill (Algorithm 3).
+
+    mu = A (A^T A)^-1 p + Z lam,   (Z^T S M^-1 S^T Z) lam = Z^T (vr - S M^-1 S^T A (A^T A)^-1 p)
+    v = M^-1 S^T mu,   u = (A^T A)^-1 A^T (S v - vr),   pdot as in the extended system
+
+Ivanov & Shimanovskiy 2023, HZU; method "hzu". Body by body in the user's frames; A = Q1 R, Q = (Q1, Z) by Householder
+reflections, and M = L L^T with the constant factor of each body, so that for body i with parent k
+
+    Y_i = L_i^-1 Z_i,   X_i = L_k^-1 C_i^T Z_i                 X = 0 on the ground
+    H_ii = Y_i^T Y_i + X_i^T X_i,   H_ik = -X_i^T Y_k,   H_ij = X_i^T X_j for siblings j
+    backward   D = H_ii,   L_ij = H_ij / D,   H_jl -= L_ij H_il,   b_j -= L_ij b_i       multiplier by multiplier
+    forward    lam_i = b_i / D - sum over j of L_ij lam_j;   then mu, v, u, pdot
+
+A body and its children form a clique: a row of H holds the multipliers of the parent, of the smaller siblings and its
+own, and the row of a sibling is as long as the part of it up to there. On a chain rows are short, and the work is
+linear; on a carousel it is cubic and memory quadratic. Every body needs an invertible inertia.
+"""
+
+from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
+from .checks import STALE, stale, status
+from .drives import evaluate_drives
+from .extended import PIVOT_TOLERANCE
+from .forces import add_joint_forces
+from .jit import inline, kernel
+from .joints import freedoms, put_rates, unit_twist
+from .layout import (
+    BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, DRIVEN_REVOLUTE, ELDERS, FIRST_NODE, GRAVITY, KIND,
+    MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, QI, ROOT_INERTIA, ROOT_MASS, SIBLING, VI,
+    add_to3, body_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
+    put3, put_pair, speeds_at,
+)
+from .number import fma, get, put, root, smaller, whole, with_sign
+from .spatial import ZERO6, add6, axpy6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6
+from .vec3 import axpy, cross, mul, scale, sub, tmul
+
+# row of a body: columns of Q 36, R 36, Y 36, X 36; load, L^-1 S^T mu, mu, v, the multipliers (6 each), mass and first
+# moment of the subtree 1 + 3, gravity 3, a reflection 6, diagonal of R 6
+H_Q, H_R, H_Y, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 36, 72, 108, 144, 150, 156, 162, 168
+H_MASS, H_MOMENT, H_GRAVITY, H_REFLECTION, H_SIDE = 174, 175, 178, 181, 187
+ROW = 193
+
+
+@inline
+def hzu_row(block, b):
+    """Row of body b in the workspace; the ground has the row after the last body, the matrix H comes after that."""
+    return blocks_row(block, whole(block, N_BODIES)) + b * ROW
+
+
+@inline
+def matrix_row(block, b, a):
+    """Where the row of H of multiplier a of body b begins."""
+    row = body_row(block, b)
+    own = a * whole(block, row + ELDERS) + a * (a + 1) // 2
+    return hzu_row(block, whole(block, N_BODIES) + 1) + whole(block, row + MULTIPLIER_ROWS) + own
+
+
+@inline
+def n_multipliers(block, b):
+    return 6 - whole(block, body_row(block, b) + BODY_DOFS)
+
+
+@inline
+def elder(block, b):
+    """Whose multipliers come before those of body b in a row: its next smaller sibling, or its parent."""
+    row = body_row(block, b)
+    sibling = whole(block, row + SIBLING)
+    return sibling if sibling >= 0 else whole(block, row + BODY_PARENT)
+
+
+# ---- the bases, and the constant factors of the inertias ----
+@inline
+def root_solve(block, b, mu):
+    """L^-1 mu, M = L L^T the inertia of body b."""
+    row = body_row(block, b)
+    F = get6(block, row + ROOT_INERTIA)
+    return (scale(get(block, row + ROOT_MASS), mu[0]),
+            ldl3_scale(F, ldl3_forward(F, sub(mu[1], cross(get3(block, row + CENTRE), mu[0])))))
+
+
+@inline
+def root_solve_transposed(block, b, x):
+    """L^-T x."""
+    row = body_row(block, b)
+    F = get6(block, row + ROOT_INERTIA)
+    y = ldl3_scale(F, x[1])
+    w1 = fma(-F[2], y[2], y[1])
+    w = (fma(-F[0], w1, fma(-F[1], y[2], y[0])), w1, y[2])
+    return (axpy(get(block, row + ROOT_MASS), x[0], cross(get3(block, row + CENTRE), w)), w)
+
+
+@inline
+def put_basis(block, b, work):
+    """A = Q1 R and Q = (Q1, Z) of body b's joint by Householder reflections E - beta v v^T."""
+    at, w, n = blocks_row(block, b), hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
+    reflection = w + H_REFLECTION
+    for j in range(6):
+        put_pair(work, w + H_Q + 6 * j, unit_twist(j))
+    for j in range(n):
+        put_pair(work, w + H_R + 6 * j, get_pair(work, at + B_A + 6 * j))
+    for j in range(n):
+        column = w + H_R + 6 * j
+        put(work, w + H_SIDE + j, 0.0)
+        for i in range(6):
+            x = get(work, column + i)
+            put(work, reflection + i, x)
+            if i < j:
+                put(work, reflection + i, 0.0)
+            else:
+                put(work, w + H_SIDE + j, fma(x, x, get(work, w + H_SIDE + j)))
+        x = get(work, column + j)
+        side = with_sign(root(get(work, w + H_SIDE + j)), x)  # of R: -side on the diagonal
+        beta = 1.0 / (side * (side + x))
+        put(work, reflection + j, x + side)
+        v = get_pair(work, reflection)
+        for i in range(j, n):
+            r = get_pair(work, w + H_R + 6 * i)
+            put_pair(work, w + H_R + 6 * i, axpy6(-beta * dot6(v, r), v, r))
+        put_pair(work, w + H_ROOT, ZERO6)
+        for i in range(j, 6):
+            q_i = get_pair(work, w + H_Q + 6 * i)
+            put_pair(work, w + H_ROOT, axpy6(get(work, reflection + i), q_i, get_pair(work, w + H_ROOT)))
+        Q_v = scale6(-beta, get_pair(work, w + H_ROOT))
+        for i in range(j, 6):
+            q_i = get_pair(work, w + H_Q + 6 * i)
+            put_pair(work, w + H_Q + 6 * i, axpy6(get(work, reflection + i), Q_v, q_i))
+
+
+@inline
+def put_margins(block, b, work):
+    """Margins of the nodes of body b's joint: whether its columns of A are independent."""
+    row, at, side = body_row(block, b), blocks_row(block, b), hzu_row(block, b) + H_SIDE
+    first, speed, margins = whole(block, row + FIRST_NODE), whole(block, row + BODY_V), margins_at(block)
+    for i in range(first, first + whole(block, row + N_JOINT_NODES)):
+        c = node_row(i)
+        kind = whole(block, c + KIND)
+        if kind >= DRIVEN_REVOLUTE:
+            put(work, margins + i, get(work, drive_values(block, whole(block, c + QI)) + 3))
+        for j in range(freedoms(kind)):
+            column = whole(block, c + VI) + j - speed
+            a = get_pair(work, at + B_A + 6 * column)
+            margin = fma(-PIVOT_TOLERANCE, dot6(a, a), get(work, side + column))
+            put(work, margins + i, margin if j == 0 else smaller(margin, get(work, margins + i)))
+
+
+@inline
+def put_roots(block, work):
+    """Y and X of all bodies."""
+    for b in range(whole(block, N_BODIES)):
+        w, n = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
+        k, C = whole(block, body_row(block, b) + BODY_PARENT), get_frame(work, blocks_row(block, b) + B_G)
+        for a in range(6 - n):
+            z = get_pair(work, w + H_Q + 6 * (n + a))
+            put_pair(work, w + H_Y + 6 * a, root_solve(block, b, z))
+            if k >= 0:
+                put_pair(work, w + H_X + 6 * a, root_solve(block, k, force_to_parent(C, z)))
+            else:
+                put_pair(work, w + H_X + 6 * a, ZERO6)
+
+
+# ---- the matrix of the multipliers, and Algorithm 3 on it ----
+@inline
+def put_matrix(block, work):
+    """H, of each multiplier the row up to itself."""
+    for b in range(whole(block, N_BODIES)):
+        row, w = body_row(block, b), hzu_row(block, b)
+        k, elders = whole(block, row + BODY_PARENT), whole(block, row + ELDERS)
+        for a in range(n_multipliers(block, b)):
+            at = matrix_row(block, b, a)
+            y, x = get_pair(work, w + H_Y + 6 * a), get_pair(work, w + H_X + 6 * a)
+            for c in range(a + 1):
+                own = dot6(y, get_pair(work, w + H_Y + 6 * c)) + dot6(x, get_pair(work, w + H_X + 6 * c))
+                put(work, at + elders + c, own)
+            if k >= 0:
+                for c in range(n_multipliers(block, k)):
+                    put(work, at + c, -dot6(x, get_pair(work, hzu_row(block, k) + H_Y + 6 * c)))
+                j = whole(block, row + SIBLING)
+                while j >= 0:
+                    place = at + whole(block, body_row(block, j) + ELDERS)
+                    for c in range(n_multipliers(block, j)):
+                        put(work, place + c, dot6(x, get_pair(work, hzu_row(block, j) + H_X + 6 * c)))
+                    j = whole(block, body_row(block, j) + SIBLING)
+
+
+@inline
+def factor(block, work):
+    """H = L^T D L in place, and b <- D^-1 L^-T b for the right side b in the place of the multipliers."""
+    for b in range(whole(block, N_BODIES) - 1, -1, -1):
+        elders = whole(block, body_row(block, b) + ELDERS)
+        for a in range(n_multipliers(block, b) - 1, -1, -1):
+            at, own = matrix_row(block, b, a), hzu_row(block, b) + H_LAM + a
+            d, b_a = 1.0 / get(work, at + elders + a), get(work, own)
+            g, c, place = b, a, elders + a
+            while place > 0:  # through the row from its end: the multipliers of body g, those of its elder, ...
+                elders_g, lam = whole(block, body_row(block, g) + ELDERS), hzu_row(block, g) + H_LAM
+                diagonal = matrix_row(block, g, c) + elders_g + c
+                while c > 0:
+                    diagonal -= elders_g + c + 1
+                    c -= 1
+                    place -= 1
+                    l = get(work, at + place) * d
+                    first = diagonal - place  # the columns of this row are the last ones of that row
+                    for x in range(place + 1):
+                        put(work, first + x, fma(-l, get(work, at + x), get(work, first + x)))
+                    put(work, at + place, l)
+                    put(work, lam + c, fma(-l, b_a, get(work, lam + c)))
+                if place > 0:
+                    g = elder(block, g)
+                    c = n_multipliers(block, g)
+            put(work, own, b_a * d)
+
+
+@inline
+def substitute(block, work):
+    """lam = L^-1 b in the place of the multipliers, root first."""
+    for b in range(whole(block, N_BODIES)):
+        elders = whole(block, body_row(block, b) + ELDERS)
+        for a in range(n_multipliers(block, b)):
+            at, own = matrix_row(block, b, a), hzu_row(block, b) + H_LAM + a
+            g, c, place = b, a, elders + a
+            while place > 0:
+                lam = hzu_row(block, g) + H_LAM
+                while c > 0:
+                    c -= 1
+                    place -= 1
+                    put(work, own, fma(-get(work, at + place), get(work, lam + c), get(work, own)))
+                if place > 0:
+                    g = elder(block, g)
+                    c = n_multipliers(block, g)
+
+
+# ---- the sweeps ----
+@inline
+def add_multiple(work, at, f, column):
+    """Add f times the six-vector at `column` to the one at `at`."""
+    put_pair(work, at, axpy6(f, get_pair(work, column), get_pair(work, at)))
+
+
+@inline
+def put_momentum_roots(block, work):
+    """L^-1 (load + S^T mu) of all bodies, for the mu and loads in the workspace."""
+    n = whole(block, N_BODIES)
+    for b in range(n):
+        w = hzu_row(block, b)
+        put_pair(work, w + H_ROOT, add6(get_pair(work, w + H_LOAD), get_pair(work, w + H_MU)))
+    for b in range(n):
+        k = whole(block, body_row(block, b) + BODY_PARENT)
+        if k >= 0:
+            w, C = hzu_row(block, k) + H_ROOT, get_frame(work, blocks_row(block, b) + B_G)
+            put_pair(work, w, sub6(get_pair(work, w), force_to_parent(C, get_pair(work, hzu_row(block, b) + H_MU))))
+    for b in range(n):
+        w = hzu_row(block, b) + H_ROOT
+        put_pair(work, w, root_solve(block, b, get_pair(work, w)))
+
+
+@inline
+def backward(block, p, work):
+    """Bases, A (A^T A)^-1 p in the place of mu, H, and the multipliers' right side eliminated, leaves first."""
+    n = whole(block, N_BODIES)
+    for b in range(n):
+        put_basis(block, b, work)
+        put_margins(block, b, work)
+        row, w = body_row(block, b), hzu_row(block, b)
+        n_b, vi = whole(block, row + BODY_DOFS), whole(block, row + BODY_V)
+        put_pair(work, w + H_MU, ZERO6)
+        for j in range(n_b):  # R^T x = p in the place of the multipliers, mu = Q1 x
+            put(work, w + H_LAM + j, get(p, vi + j))
+            for i in range(j):
+                x = fma(-get(work, w + H_R + 6 * j + i), get(work, w + H_LAM + i), get(work, w + H_LAM + j))
+                put(work, w + H_LAM + j, x)
+            put(work, w + H_LAM + j, get(work, w + H_LAM + j) / get(work, w + H_R + 6 * j + j))
+            add_multiple(work, w + H_MU, get(work, w + H_LAM + j), w + H_Q + 6 * j)
+    put_roots(block, work)
+    put_momentum_roots(block, work)
+    for b in range(n):
+        row, w = body_row(block, b), hzu_row(block, b)
+        n_b, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_PARENT)
+        vr, y = get_pair(work, blocks_row(block, b) + B_VR), get_pair(work, w + H_ROOT)
+        for a in range(6 - n_b):
+            own = dot6(get_pair(work, w + H_Q + 6 * (n_b + a)), vr) - dot6(get_pair(work, w + H_Y + 6 * a), y)
+            put(work, w + H_LAM + a, own)
+            if k >= 0:
+                y_k = get_pair(work, hzu_row(block, k) + H_ROOT)
+                put(work, w + H_LAM + a, own + dot6(get_pair(work, w + H_X + 6 * a), y_k))
+    put_matrix(block, work)
+    factor(block, work)
+
+
+@inline
+def solve(block, work):
+    """Multipliers, mu, v and the joint speeds of all bodies, root first."""
+    substitute(block, work)
+    n, speeds = whole(block, N_BODIES), speeds_at(block)
+    for b in range(n):
+        w, n_b = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
+        for a in range(6 - n_b):
+            add_multiple(work, w + H_MU, get(work, w + H_LAM + a), w + H_Q + 6 * (n_b + a))
+    put_momentum_roots(block, work)
+    for b in range(n):
+        row, w, at = body_row(block, b), hzu_row(block, b), blocks_row(block, b)
+        n_b, vi, k = whole(block, row + BODY_DOFS), speeds + whole(block, row + BODY_V), whole(block, row + BODY_PARENT)
+        v = root_solve_transposed(block, b, get_pair(work, w + H_ROOT))
+        put_pair(work, w + H_V, v)
+        put_pair(work, w + H_ROOT, sub6(v, get_pair(work, at + B_VR)))
+        if k >= 0:
+            carried = motion_to_child(get_frame(work, at + B_G), get_pair(work, hzu_row(block, k) + H_V))
+            put_pair(work, w + H_ROOT, sub6(get_pair(work, w + H_ROOT), carried))
+        relative = get_pair(work, w + H_ROOT)
+        for j in range(n_b - 1, -1, -1):  # R u = Q1^T (S v - vr)
+            put(work, vi + j, dot6(get_pair(work, w + H_Q + 6 * j), relative))
+            for i in range(j + 1, n_b):
+                put(work, vi + j, fma(-get(work, w + H_R + 6 * i + j), get(work, vi + i), get(work, vi + j)))
+            put(work, vi + j, get(work, vi + j) / get(work, w + H_R + 6 * j + j))
+
+
+@inline
+def forward(block, q, qdot, pdot, work):
+    """Joint speeds and qdot; then weight of the subtrees and pdot."""
+    solve(block, work)
+    n = whole(block, N_BODIES)
+    ground = hzu_row(block, n)
+    put3(work, ground + H_GRAVITY, get3(block, GRAVITY))
+    for b in range(n):
+        row, w = body_row(block, b), hzu_row(block, b)
+        put(work, w + H_MASS, get(block, row + BODY_MASS))
+        put3(work, w + H_MOMENT, get3(block, row + BODY_MOMENT))
+    for b in range(n - 1, -1, -1):
+        w, k = hzu_row(block, b), whole(block, body_row(block, b) + BODY_PARENT)
+        if k >= 0:
+            kw = hzu_row(block, k)
+            G, rho = get_frame(work, blocks_row(block, b) + B_G)
+            m, s = get(work, w + H_MASS), get3(work, w + H_MOMENT)
+            put(work, kw + H_MASS, get(work, kw + H_MASS) + m)
+            add_to3(work, kw + H_MOMENT, axpy(m, rho, tmul(G, s)))
+    for b in range(n):
+        w, k = hzu_row(block, b), whole(block, body_row(block, b) + BODY_PARENT)
+        kw = hzu_row(block, k) if k >= 0 else ground
+        G, _ = get_frame(work, blocks_row(block, b) + B_G)
+        g = mul(G, get3(work, kw + H_GRAVITY))
+        put3(work, w + H_GRAVITY, g)
+        weight = (scale(get(work, w + H_MASS), g), cross(get3(work, w + H_MOMENT), g))
+        joint_momentum_rates(block, b, get_pair(work, w + H_V), get_pair(work, w + H_MU), weight, pdot, work)
+    put_rates(block, q, work, speeds_at(block), qdot)
+
+
+@kernel
+def sweeps(block, q, p, tau, qdot, pdot, work):
+    """qdot and pdot for any number type; the drive values are in the workspace already."""
+    put_blocks(block, q, work)
+    for b in range(whole(block, N_BODIES)):
+        put_pair(work, hzu_row(block, b) + H_LOAD, ZERO6)
+    backward(block, p, work)
+    forward(block, q, qdot, pdot, work)
+    add_joint_forces(block, q, tau, pdot, work)
+
+
+@kernel
+def rhs(block, t, q, p, tau, qdot, pdot, work):
+    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
+    evaluate_drives(block, t, work)
+    sweeps(block, q, p, tau, qdot, pdot, work)
+    return status(block, work)

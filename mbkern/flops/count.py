@@ -1,0 +1,202 @@
+"""Executed operations: the sources of the kernels, run on counting numbers.
+
+``level="kernel"`` runs the very source of the compiled kernels (:mod:`mbkern.plain`); ``level="textbook"`` the algorithms as
+they are printed, with dense 6x6 matrices (:mod:`mbkern.flops.textbook`). Both return the numbers as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import inputs, plain
+from ..errors import MethodError
+from ..inputs import Array
+from ..methods import METHODS
+from ..model.model import Model
+from ..system import System
+from .numbers import FLOPS, SINCOS, Ledger, Memory
+from .sources import evaluate_drives, rebound, with_drives
+from .textbook import TEXTBOOK, run
+
+LEVELS = ("kernel", "textbook")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one evaluation of qdot and pdot took.
+
+    Attributes
+    ----------
+    method, level : str
+        What was counted.
+    total : int
+        Flops: additions, subtractions, multiplications, divisions and square roots.
+    by_operation : dict
+        The same by "add" (with subtractions), "multiply", "divide", "root"; and "sincos", pairs that are not in `total`.
+    by_sweep : dict
+        Flops by sweep: the functions that the kernel calls, or the sweeps of the printed algorithm.
+    by_step : dict
+        Textbook level: flops by line of the algorithm.
+    outside : int
+        Textbook level: flops that were executed for pdot although the printed algorithm ends before it.
+    unused : int
+        Kernel level: operations of the source whose results nobody uses; compiled code does not execute them.
+    qdot, pdot : array
+        The result of the counting run.
+    """
+
+    method: str
+    level: str
+    total: int
+    by_operation: dict[str, int]
+    by_sweep: dict[str, int]
+    by_step: dict[str, int] = field(default_factory=dict)
+    outside: int = 0
+    unused: int = 0
+    qdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    pdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.method} ({self.level}): {self.total} flops and {self.by_operation[SINCOS]} sine-cosine pairs"]
+        for heading, table in (("operation", self.by_operation), ("sweep", self.by_sweep), ("step", self.by_step)):
+            lines += [f"  by {heading}: " + ", ".join(f"{name} {n}" for name, n in table.items())] if table else []
+        return "\n".join(lines)
+
+
+def count(
+    model: Model,
+    method: str = "auto",
+    level: str = "kernel",
+    q: ArrayLike | None = None,
+    p: ArrayLike | None = None,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+) -> Counted:
+    """Count the operations of one evaluation of qdot and pdot by executing it.
+
+    Parameters
+    ----------
+    model : Model
+        At the kernel level a welded body costs nothing (it is merged with its parent when the model is built); at the
+        textbook level it is a body whose joint has 0 freedoms.
+    method : str
+        Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D L: the
+        ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah", "hzu".
+    level : "kernel" or "textbook"
+        The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the weights, the
+        inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do, and "emh-cholesky" ends
+        with mu as the English paper does: what pdot takes there is `outside`.
+    q, p, t : state, optional
+        Where to evaluate; by default any state (the count is the same).
+    tau : (nv,), optional
+        Joint forces; adding them is counted at the kernel level.
+
+    Returns
+    -------
+    Counted
+        `.total`, `.by_operation`, `.by_sweep`, and the numerical results `.qdot`, `.pdot`.
+
+    Notes
+    -----
+    Literal zeros and ones of the source and results that nobody uses do not count at the kernel level, because compiled code
+    does not execute them (:mod:`mbkern.flops.numbers`). A compiled user drive (`mb.drive`) is a black box: its own operations
+    are unknown and left out.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> model = mb.zoo.chain(10)
+    >>> mb.flops.count(model, "emh-ldl", level="textbook").total == mb.flops.table1(model)["ERA"]
+    True
+    >>> mb.flops.count(model, "emh-ldl").total < mb.flops.table1(model)["EMH"]
+    True
+    """
+    if not isinstance(model, Model):
+        raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
+    if level not in LEVELS:
+        raise MethodError(f"level: expected one of {', '.join(LEVELS)}, got {level!r}")
+    some_q, some_u = model.random_state(0)
+    q = some_q if q is None else inputs.configuration(q, model)
+    p = some_u if p is None else inputs.vector(p, "p", model.speed_names)
+    t = inputs.time(t)
+    forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
+    if level == "textbook":
+        return _textbook(model, "emh-ldl" if method == "auto" else method, q, p, t, forces)
+    return _kernel(model, method, q, p, t, forces)
+
+
+def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
+    method = METHODS[System(model, name).method]  # raises what is wrong with the name, or with the model for this method
+    ledger = Ledger()
+    module = plain.load(method.rhs.py_func.__module__.rpartition(".")[2])
+    block, drives = with_drives(model)
+    work = Memory(np.zeros(method.work_size(block)), ledger)
+    qdot, pdot = Memory(np.zeros(model.nq), ledger), Memory(np.zeros(model.nv), ledger)
+    arrays = [Memory(x, ledger) for x in (block, q, p, tau)]
+    rhs = rebound(module.rhs, evaluate_drives=_headed(ledger, "evaluate_drives", evaluate_drives(drives)),
+                  sweeps=_with_headings(ledger, module.sweeps))
+    rhs(arrays[0], ledger.number(t), *arrays[1:], qdot, pdot, work)
+    used = ledger.used
+    return Counted(
+        method.name, "kernel", _flops(used), _by_operation(used), _by_heading(used, 0),
+        unused=_flops(ledger.done) - _flops(used), qdot=qdot.values(), pdot=pdot.values())
+
+
+def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
+    if not isinstance(name, str) or name not in TEXTBOOK:
+        raise MethodError(f"method: expected one of {', '.join(TEXTBOOK)} at the textbook level, got {name!r}")
+    ledger = Ledger()
+    qdot, pdot = run(model, name, q, p, t, tau, ledger)
+    inside = Counter({key: n for key, n in ledger.done.items() if key[0][0] != "outside"})
+    return Counted(
+        name, "textbook", _flops(inside), _by_operation(inside), _by_heading(inside, 0), _by_heading(inside, 1),
+        outside=_flops(ledger.done) - _flops(inside), qdot=qdot, pdot=pdot)
+
+
+# ---- the sweeps under headings ------------------------------------------------------------------------------------
+
+
+def _headed(ledger: Ledger, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with its operations written down under `name`."""
+
+    def call(*args: Any) -> Any:
+        with ledger.under(name):
+            return function(*args)
+
+    return call
+
+
+def _with_headings(ledger: Ledger, sweeps: Any) -> FunctionType:
+    """`sweeps` with each function that it calls under its own heading."""
+    called = {name: sweeps.__globals__[name] for name in sweeps.__code__.co_names if name in sweeps.__globals__}
+    return rebound(sweeps, **{name: _headed(ledger, name, function) for name, function in called.items()
+                              if isinstance(function, FunctionType)})
+
+
+# ---- sums over the ledger ------------------------------------------------------------------------------------------
+
+
+def _flops(entries: Counter[tuple[tuple[str, ...], str]]) -> int:
+    return sum(n for (_, operation), n in entries.items() if operation in FLOPS)
+
+
+def _by_operation(entries: Counter[tuple[tuple[str, ...], str]]) -> dict[str, int]:
+    out = dict.fromkeys((*FLOPS, SINCOS), 0)
+    for (_, operation), n in entries.items():
+        out[operation] += n
+    return out
+
+
+def _by_heading(entries: Counter[tuple[tuple[str, ...], str]], depth: int) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for (heading, operation), n in entries.items():
+        if operation in FLOPS:
+            out[heading[depth]] = out.get(heading[depth], 0) + n
+    return out

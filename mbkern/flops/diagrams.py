@@ -1,0 +1,311 @@
+"""Which method is cheapest: maps over trees of c equal chains of length L on a base body, as in the papers' diagrams.
+
+The number of bodies is N = 1 + c L; all joints are equal, with n freedoms. A map can be drawn from four kinds of costs:
+the formulas of the English or of the Russian paper, the operations that our kernels execute, and measured times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..methods import METHODS
+from ..model import joint as joints
+from ..model import zoo
+from ..model.joint import Joint
+from .count import count
+from .table1 import ENGLISH, RUSSIAN, formulas, structure
+from .timing import evaluation_times
+
+SOURCES = ("table1-en", "table1-ru", "counted", "measured")
+LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H", "emh-ldl": "E", "dah": "D", "hzu": "H"}
+COLOURS = {"E": "#4c78a8", "D": "#f2b44d", "H": "#72b779"}
+ISOLINES = (5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000)
+_TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian", "counted": "executed flops of our kernels",
+           "measured": "measured times of our kernels"}
+
+
+def joint_of(n: int) -> Joint:
+    """The joint with n freedoms that maps and benchmarks use: revolute, universal, ball, then translations before a ball.
+
+    Examples
+    --------
+    >>> from mbkern.flops.diagrams import joint_of
+    >>> [joint_of(n).kind for n in (1, 2, 3, 6)]
+    ['revolute', 'universal', 'ball', 'free']
+    """
+    _freedoms(n)
+    if n <= 3:
+        return (joints.revolute("z"), joints.universal("x", "y"), joints.ball())[n - 1]
+    if n == 6:
+        return joints.free()
+    return joints.as_joint([*(joints.translate(axis) for axis in "xy"[: n - 3]), joints.ball()])
+
+
+def _freedoms(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= 6:
+        raise ModelError(f"n: expected the freedoms of every joint, 1 to 6, got {n!r}")
+    return int(n)
+
+
+def _size(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ModelError(f"{what}: expected a whole number, at least 1, got {value!r}")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class SelectionMap:
+    """Cheapest method for c chains (rows, from 1) of length L (columns, from 1).
+
+    Attributes
+    ----------
+    n : int
+        Freedoms of every joint.
+    source : str
+        Where the costs come from.
+    methods : tuple of str
+        The candidates.
+    costs : dict of arrays (max_chains, max_length)
+        Flops, or nanoseconds for "measured".
+    """
+
+    n: int
+    source: str
+    methods: tuple[str, ...]
+    costs: dict[str, np.ndarray]
+
+    @property
+    def best(self) -> np.ndarray:
+        """Name of the cheapest method in every cell; of equal ones the first of `methods`."""
+        order = np.argmin([self.costs[name] for name in self.methods], axis=0)
+        return np.array(self.methods)[order]
+
+    def rows(self) -> list[str]:
+        """The map as text: a row for each number of chains, E, D or H for the family of the method."""
+        return ["".join(LETTERS[name] for name in row) for row in self.best]
+
+    def shares(self) -> dict[str, float]:
+        """Part of the map that each method wins."""
+        return {name: float(np.mean(self.best == name)) for name in self.methods}
+
+    @property
+    def note(self) -> str:
+        """What to say beside the picture."""
+        if self.source.startswith("table1") and self.n >= 5:
+            return "The papers say that HZU wins for 3 and 4 freedoms only; their formulas favour it for 5 and 6 as well."
+        return ""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the map with isolines of the number of bodies; needs matplotlib. Returns the axes.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> axes = mb.flops.selection_map(3).plot()  # doctest: +SKIP
+        """
+        plt = _pyplot()
+        if axes is None:
+            _, axes = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch
+        from matplotlib.ticker import MaxNLocator
+
+        rows, columns = self.best.shape
+        kinds = [LETTERS[name] for name in self.methods]
+        number = np.array([[kinds.index(x) for x in row] for row in self.rows()])
+        L, c = np.arange(1, columns + 1), np.arange(1, rows + 1)
+        axes.pcolormesh(L, c, number, cmap=ListedColormap([COLOURS[x] for x in kinds]), vmin=0, vmax=len(kinds) - 1,
+                        shading="nearest")
+        bodies = 1 + np.outer(np.linspace(0.5, rows + 0.5, 200), np.linspace(0.5, columns + 0.5, 200))
+        levels = [x for x in ISOLINES if bodies.min() < x < bodies.max()]
+        if levels:
+            lines = axes.contour(np.linspace(0.5, columns + 0.5, 200), np.linspace(0.5, rows + 0.5, 200), bodies,
+                                 levels=levels, colors="k", linewidths=0.7)
+            axes.clabel(lines, fmt="N = %d", fontsize=7)
+        shares = self.shares()
+        axes.legend(handles=[Patch(color=COLOURS[LETTERS[name]], label=f"{name} {100 * shares[name]:.0f} %")
+                             for name in self.methods], loc="upper right", fontsize=8, framealpha=0.9)
+        axes.set(xlabel="length of a chain L", ylabel="number of chains c",
+                 title=f"n = {self.n}: {_TITLES[self.source]}", xlim=(0.5, columns + 0.5), ylim=(0.5, rows + 0.5))
+        axes.title.set_fontsize(10)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        if self.note:
+            axes.text(0.02, 0.02, self.note, transform=axes.transAxes, fontsize=6, wrap=True,
+                      bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none"})
+        return axes
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'mbkern[viz]'") from None
+    return plt
+
+
+def selection_map(
+    n: int, max_length: int = 20, max_chains: int = 20, source: str = "table1-en", joint: Joint | None = None,
+    seconds: float = 0.002,
+) -> SelectionMap:
+    """Which method is cheapest for c chains of length L on a base body.
+
+    Parameters
+    ----------
+    n : int
+        Freedoms of every joint, 1 to 6.
+    max_length, max_chains : int
+        Size of the map.
+    source : str
+        "table1-en" (EMH, DAH, HZU), "table1-ru" (ERA, TSP, OSP), "counted" (flops that the kernels "emh-ldl", "dah" and "hzu"
+        execute) or "measured" (nanoseconds of `System.rhs`).
+    joint : Joint, optional
+        The joint for "counted" and "measured"; by default `joint_of(n)`.
+    seconds : float
+        "measured": time to spend on each method and cell.
+
+    Returns
+    -------
+    SelectionMap
+        `.best`, `.costs`, `.rows()`, `.plot()`.
+
+    Notes
+    -----
+    The executed flops of a family of trees are a polynomial in L and c. It is found from small trees, exactly, and checked on
+    larger ones; where the check fails, every tree is counted.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> print("\\n".join(mb.flops.selection_map(3, max_length=8, max_chains=4).rows()))
+    DHHHHHHH
+    DDHHHHHH
+    DDHHHHHH
+    DDHHHHHH
+    """
+    n, columns, rows = _freedoms(n), _size(max_length, "max_length"), _size(max_chains, "max_chains")
+    if source not in SOURCES:
+        raise ModelError(f"source: expected one of {', '.join(SOURCES)}, got {source!r}")
+    if joint is None:
+        joint = joint_of(n)
+    elif joints.as_joint(joint).nv != n:
+        raise ModelError(f"joint: expected {n} freedoms, got {joints.as_joint(joint).nv}")
+    cells = [(c, L) for c in range(1, rows + 1) for L in range(1, columns + 1)]
+    if source.startswith("table1"):
+        methods = ENGLISH if source == "table1-en" else RUSSIAN
+        values = [_printed(c, L, n) for c, L in cells]
+        costs = {name: np.array([value[name] for value in values]).reshape(rows, columns) for name in methods}
+    else:
+        methods = tuple(name for name in ("emh-ldl", "dah", "hzu") if name in METHODS)
+        if source == "counted":
+            costs = {name: _counted(name, joint, rows, columns) for name in methods}
+        else:
+            times = [evaluation_times(zoo.star(c, L, joint), methods, seconds) for c, L in cells]
+            costs = {name: np.array([value[name] for value in times]).reshape(rows, columns) for name in methods}
+    return SelectionMap(n, source, methods, costs)
+
+
+def _printed(c: int, L: int, n: int) -> dict[str, int]:
+    parents = [-1]
+    for _ in range(c):
+        parents += [0, *range(len(parents), len(parents) + L - 1)]
+    return formulas(structure(parents, [n] * len(parents)))
+
+
+# ---- executed flops of all trees of a map from those of small ones --------------------------------------------------
+
+
+def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
+    known: dict[tuple[int, int], int] = {}
+
+    def flops(c: int, L: int) -> int:
+        if (c, L) not in known:
+            known[c, L] = count(zoo.star(c, L, joint), method).total
+        return known[c, L]
+
+    def predicted(c: int, L: int) -> Fraction:
+        # degree 3 in both; a chain of one body has no inner body, so L = 1 is a case of its own
+        if L == 1:
+            return _interpolate([1, 2, 3, 4], [flops(k, 1) for k in (1, 2, 3, 4)], c)
+        return _interpolate([2, 3, 4, 5], [_interpolate([1, 2, 3, 4], [flops(k, l) for k in (1, 2, 3, 4)], c)
+                                           for l in (2, 3, 4, 5)], L)
+
+    exact = all(predicted(c, L) == flops(c, L) for c, L in ((6, 1), (2, 7), (5, 3), (1, 8)))
+    cost: Callable[[int, int], Any] = predicted if exact else flops
+    return np.array([[int(cost(c, L)) for L in range(1, columns + 1)] for c in range(1, rows + 1)])
+
+
+def _interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
+    """The polynomial through (at, values), at x, in exact arithmetic."""
+    total = Fraction(0)
+    for i, value in enumerate(values):
+        term = Fraction(value)
+        for j, other in enumerate(at):
+            if j != i:
+                term *= Fraction(x - other, at[i] - other)
+        total += term
+    return total
+
+
+# ---- crossovers and pictures -----------------------------------------------------------------------------------------
+
+
+def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None:
+    """First length N of a single chain of n-freedom joints at which the formula `left` is below `right`, or None up to `limit`.
+
+    Examples
+    --------
+    >>> from mbkern.flops import first_cheaper
+    >>> first_cheaper("EMH", "DAH", 1), first_cheaper("ERA", "TSP", 1), first_cheaper("HZU", "EMH", 1)
+    (17, 14, None)
+    """
+    _freedoms(n)
+    for name in (left, right):
+        if name not in (*ENGLISH, *RUSSIAN):
+            raise ModelError(f"formula: expected one of {', '.join((*ENGLISH, *RUSSIAN))}, got {name!r}")
+    for N in range(1, limit + 1):
+        values = formulas(structure(range(-1, N - 1), [n] * N))
+        if values[left] < values[right]:
+            return N
+    return None
+
+
+def crossovers(n: int) -> dict[str, int | None]:
+    """All six crossovers of a single chain of n-freedom joints (None: never), by the formulas.
+
+    Examples
+    --------
+    >>> from mbkern.flops import crossovers
+    >>> crossovers(3)
+    {'EMH<DAH': 5, 'HZU<EMH': 1, 'HZU<DAH': 3, 'ERA<TSP': 5, 'OSP<ERA': 1, 'OSP<TSP': 3}
+    """
+    pairs = [(a, b) for e, d, h in (ENGLISH, RUSSIAN) for a, b in ((e, d), (h, e), (h, d))]
+    return {f"{left}<{right}": first_cheaper(left, right, n) for left, right in pairs}
+
+
+def selection_figure(
+    n: int, path: str | Path | None = None, sources: tuple[str, ...] = SOURCES, max_length: int = 20, max_chains: int = 20,
+    joint: Joint | None = None,
+) -> Any:
+    """The maps of several sources side by side; written to `path` (PNG, SVG, PDF by its ending) when given.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> figure = mb.flops.selection_figure(3, "map.png", sources=("table1-en",))  # doctest: +SKIP
+    """
+    plt = _pyplot()
+    maps = [selection_map(n, max_length, max_chains, source, joint) for source in sources]
+    figure, axes = plt.subplots(1, len(maps), figsize=(4.6 * len(maps), 4.4), squeeze=False, layout="constrained")
+    for one, ax in zip(maps, axes[0], strict=True):
+        one.plot(ax)
+    if path is not None:
+        figure.savefig(path, dpi=120)
+    return figure

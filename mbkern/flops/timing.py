@@ -1,0 +1,64 @@
+"""Wall-clock times that survive a busy machine: the best of many short rounds, interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+
+from ..model.model import Model
+from ..system import System
+
+ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
+
+
+def best_times(calls: Mapping[str, Callable[[], object]], seconds: float = 0.05) -> dict[str, float]:
+    """Nanoseconds of each call: the smallest mean over rounds that take turns, so that all see the same machine.
+
+    Parameters
+    ----------
+    calls : dict of callables without arguments
+    seconds : float
+        Time to spend on each of them.
+
+    Examples
+    --------
+    >>> from mbkern.flops.timing import best_times
+    >>> best_times({"nothing": lambda: None}, seconds=0.001)["nothing"] > 0.0
+    True
+    """
+    repeats, best = {}, dict.fromkeys(calls, float("inf"))
+    for name, call in calls.items():
+        call()
+        start = perf_counter()
+        call()
+        once = max(perf_counter() - start, 1e-7)
+        repeats[name] = max(1, int(seconds / ROUNDS / once))
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            again = range(repeats[name])
+            start = perf_counter()
+            for _ in again:
+                call()
+            best[name] = min(best[name], (perf_counter() - start) / repeats[name] * 1e9)
+    return best
+
+
+def evaluation(model: Model, method: str) -> Callable[[], object]:
+    """A call of `System.rhs` at a fixed state, compiled already."""
+    system = System(model, method).warmup()
+    q, u = model.random_state(0)
+    p = system.momenta(q, u)
+    return lambda: system.rhs(q, p)
+
+
+def evaluation_times(model: Model, methods: tuple[str, ...], seconds: float = 0.05) -> dict[str, float]:
+    """Nanoseconds of one `System.rhs` from Python for each method (a call costs about half a microsecond by itself).
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> from mbkern.flops.timing import evaluation_times
+    >>> evaluation_times(mb.zoo.chain(5), ("emh-ldl",), seconds=0.01)["emh-ldl"] > 100
+    True
+    """
+    return best_times({name: evaluation(model, name) for name in methods}, seconds)
