@@ -23,7 +23,7 @@ def pendulum(mass=1.0, length=1.0):
 def pendulum_angle(t, amplitude, length=1.0, g=9.81):
     """Angle from the vertical of a pendulum released at rest: theta = 2 asin(k cd(w t)), k = sin(amplitude / 2)."""
     k = np.sin(0.5 * amplitude)
-    sn, cn, dn, _ = ellipj(np.sqrt(g / length) * np.asarray(t), k * k)
+    _, cn, dn, _ = ellipj(np.sqrt(g / length) * np.asarray(t), k * k)
     return 2.0 * np.arcsin(k * cn / dn)
 
 

@@ -140,26 +140,27 @@ class Run:
 class Record:
     """What a run has written."""
 
-    t: list[Array] = field(default_factory=list)
-    y: list[Array] = field(default_factory=list)
-    dense_t: list[Array] = field(default_factory=list)
-    dense_r: list[Array] = field(default_factory=list)
-    event_index: list[NDArray[np.int64]] = field(default_factory=list)
-    event_t: list[Array] = field(default_factory=list)
-    event_y: list[Array] = field(default_factory=list)
+    t: list[NDArray[Any]] = field(default_factory=list)
+    y: list[NDArray[Any]] = field(default_factory=list)
+    dense_t: list[NDArray[Any]] = field(default_factory=list)
+    dense_r: list[NDArray[Any]] = field(default_factory=list)
+    event_index: list[NDArray[Any]] = field(default_factory=list)
+    event_t: list[NDArray[Any]] = field(default_factory=list)
+    event_y: list[NDArray[Any]] = field(default_factory=list)
 
     def take(self, run: Run) -> None:
         """Move the contents of the buffers here."""
-        for counter, pairs in (
+        buffers: tuple[tuple[int, tuple[tuple[list[NDArray[Any]], NDArray[Any]], ...]], ...] = (
             (P.ROWS, ((self.t, run.out_t), (self.y, run.out_y))),
             (P.DENSE_ROWS, ((self.dense_t, run.dense_t), (self.dense_r, run.dense_r))),
             (P.EVENT_ROWS, ((self.event_index, run.event_index), (self.event_t, run.event_t),
                             (self.event_y, run.event_y))),
-        ):
+        )
+        for counter, pairs in buffers:
             rows = int(run.plan[counter])
             if rows:
                 for kept, buffer in pairs:
-                    kept.append(buffer[:rows].copy())  # type: ignore[attr-defined]
+                    kept.append(buffer[:rows].copy())
                 run.plan[counter] = 0
 
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from .. import plain
 from ..core import checks
 from ..embed.frame import Frame, make_frame
+from ..explain import CODES, singular
+from ..model.model import Model
 
 if TYPE_CHECKING:
     from ..system import System
@@ -62,7 +64,7 @@ def problem_of(system: System, tau: Any = None, wrench: Any = None) -> Problem:
     model = system.model
 
     def explain(code: int, t: float) -> str:
-        return _reason(system, frame, code, t)
+        return _reason(model, frame, code, t)
 
     return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq, _names(system), model._quaternions,
                    explain, frame)
@@ -80,15 +82,11 @@ def _names(system: System) -> list[str]:
     return names
 
 
-def _reason(system: System, frame: Frame, code: int, t: float) -> str:
+def _reason(model: Model, frame: Frame, code: int, t: float) -> str:
     """Why the right-hand side of a system failed."""
     if code == checks.SINGULAR:
         size = int(frame.array[L.SIZE])
-        return str(system._singular(t, frame.array[size:]))
-    return {
-        checks.BAD_Q: "a coordinate is not finite or too large",
-        checks.BAD_P: "a momentum is not finite or too large",
-        checks.BAD_TAU: "the joint forces of tau or wrench are not finite",
-        checks.BAD_QUATERNION: "a quaternion leaves the unit sphere within a step; a smaller step is needed",
-        checks.CALLBACK_FAILED: "the function given as tau or wrench raised an exception",
-    }.get(code, "the rates of the state are not finite")
+        return str(singular(model, frame.array[:size], frame.array[size:], t))
+    if code == checks.BAD_QUATERNION:
+        return "a quaternion leaves the unit sphere within a step; a smaller step is needed"
+    return CODES[code or checks.NOT_FINITE][1]
