@@ -130,7 +130,7 @@ class Run:
                     f"{abs(self.num[P.H]):g} s, neither by fixed-point nor by Newton iteration; take a smaller step")
         if code == P.FAILED_EVENT:
             return f"stopped at t = {t:.9g} s: event function number {plan[P.WORST]} is not a number"
-        worst = self.problem.names[int(plan[P.WORST])]
+        worst = self.problem.name(int(plan[P.WORST]))
         return (f"stopped at t = {t:.9g} s: the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays "
                 f"above the tolerance; largest for {worst}: a singularity or a jump in the forces is near, or the "
                 "tolerances are too tight")

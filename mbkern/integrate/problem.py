@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,14 +31,14 @@ class Problem:
         Of f, and what it gets as `user`.
     status : int
         Address of a double that f sets: 0 when all is well, else a code; 0 when there is none.
-    split : int
-        How many of the unknowns are q; the others are p.
-    names : sequence of str
-        What the unknowns are, for messages.
+    size, split : int
+        Number of unknowns, and how many of them are q; the others are p.
     quaternions : array of int
         Where unit quaternions begin in y.
     explain : callable
         (code, t) -> why f has no value there.
+    name : callable
+        (i) -> what unknown i is, for messages.
     alive : object
         Keeps what the addresses point at.
     """
@@ -46,17 +46,12 @@ class Problem:
     address: int
     user: int
     status: int
+    size: int
     split: int
-    names: Sequence[str]
     quaternions: NDArray[np.int64]
     explain: Callable[[int, float], str]
+    name: Callable[[int], str]
     alive: Any = None
-
-    @property
-    def size(self) -> int:
-        """Number of unknowns."""
-        return len(self.names)
-
 
 def problem_of(system: System, tau: Any = None, wrench: Any = None) -> Problem:
     """Hamilton's equations of a system with joint forces and wrenches: numbers or njit f(t, q, p, out)."""
@@ -66,20 +61,18 @@ def problem_of(system: System, tau: Any = None, wrench: Any = None) -> Problem:
     def explain(code: int, t: float) -> str:
         return _reason(model, frame, code, t)
 
-    return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq, _names(system), model._quaternions,
-                   explain, frame)
+    return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq + model.nv, model.nq,
+                   model._quaternions, explain, lambda i: _name(model, i), frame)
 
 
-def _names(system: System) -> list[str]:
-    model = system.model
-    names = [f"coordinate {name!r}" for name in model.coordinate_names]
-    names += [f"momentum of {name!r}" for name in model.speed_names]
-    starts = [*model.q_offsets.tolist(), model.nq], [*model.v_offsets.tolist(), model.nv]
-    for offset, begin in zip((0, model.nq), starts, strict=True):
-        for b, body in enumerate(model.body_names):
-            for i in range(begin[b], begin[b + 1]):
-                names[offset + i] += f" (body {body!r})"
-    return names
+def _name(model: Model, i: int) -> str:
+    """Coordinate or momentum i of y = (q, p) and its body, in words."""
+    q = i < model.nq
+    names, offsets = (model.coordinate_names, model.q_offsets) if q else (model.speed_names, model.v_offsets)
+    j = i if q else i - model.nq
+    # the last body that begins at or before j: welded bodies begin where the next one does
+    body = model.body_names[int(np.searchsorted(offsets, j, side="right")) - 1]
+    return f"{'coordinate' if q else 'momentum of'} {names[j]!r} (body {body!r})"
 
 
 def _reason(model: Model, frame: Frame, code: int, t: float) -> str:
