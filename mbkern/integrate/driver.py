@@ -90,8 +90,9 @@ class Run:
         self.event_index = np.empty(event_rows, np.int64)
         self.event_t = np.empty(event_rows)
         self.event_y = np.empty((event_rows, n))
-        self._arguments = [plan, num, self.work, self.times, self.out_t, self.out_y, self.dense_t, self.dense_r,
-                           self.events, self.theta_of, self.event_index, self.event_t, self.event_y,
+        self._arguments = [plan, num, self.work, self.times, self.out_t, self.out_y.reshape(-1),
+                           self.dense_t.reshape(-1), self.dense_r.reshape(-1), self.events, self.theta_of,
+                           self.event_index, self.event_t, self.event_y.reshape(-1),
                            np.empty(0), np.empty(0, np.int64)]
 
     @property
@@ -104,7 +105,8 @@ class Run:
         with _COMPILING:  # compile both here, once
             self.plan[P.BUDGET] = 0
             kernels.run(*self._arguments)
-            return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self.out_y, self.work))
+            return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self._arguments[5],
+                                     self.work))
 
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""

@@ -10,7 +10,8 @@ and y is summed with compensation (Hairer, Lubich & Wanner, Geometric Numerical 
 """
 
 from ...core.jit import checked, exact
-from .common import evaluate, finite, vector
+from ...core.number import get, put
+from .common import at, evaluate, finite
 from .newton import factor, jacobian, solve
 from .plan import (
     CODE, FACTORED, ITERATIONS, K1, K2, LOST, N, NEWTON, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW,
@@ -25,79 +26,76 @@ CONVERGED, NOT_CONVERGED, NO_STAGES, NEWTON_NEEDED = 0, 1, 2, 3
 
 
 @exact
-def largest(x, begin, end):
+def largest(array, begin, end):
     m = 0.0
     for i in range(begin, end):
-        m = max(m, abs(x[i]))
+        m = max(m, abs(get(array, i)))
     return m
-
-
-@exact
-def slopes(plan, work):
-    """The stage slopes, one vector after another."""
-    n = plan[N]
-    return work[K2 * n:(K2 + plan[STAGES]) * n]
 
 
 @exact
 def guess_stages(plan, work):
     """Stage slopes to start from: the polynomial of the step before, or the slope at the beginning."""
     n, s = plan[N], plan[STAGES]
-    k = slopes(plan, work)
+    k = at(plan, K2)
     if plan[STARTED] == 0:
-        k1 = vector(plan, work, K1)
+        k1 = at(plan, K1)
         for j in range(s):
             for i in range(n):
-                k[j * n + i] = k1[i]
+                put(work, k + j * n + i, get(work, k1 + i))
     elif s == 2:
         for i in range(n):
-            a, b = k[i], k[n + i]
-            k[i] = GAUSS_NEXT[2, 0, 0] * a + GAUSS_NEXT[2, 0, 1] * b
-            k[n + i] = GAUSS_NEXT[2, 1, 0] * a + GAUSS_NEXT[2, 1, 1] * b
+            a, b = get(work, k + i), get(work, k + n + i)
+            put(work, k + i, GAUSS_NEXT[2, 0, 0] * a + GAUSS_NEXT[2, 0, 1] * b)
+            put(work, k + n + i, GAUSS_NEXT[2, 1, 0] * a + GAUSS_NEXT[2, 1, 1] * b)
     elif s == 3:
         for i in range(n):
-            a, b, c = k[i], k[n + i], k[2 * n + i]
+            a, b, c = get(work, k + i), get(work, k + n + i), get(work, k + 2 * n + i)
             for j in range(3):
-                k[j * n + i] = GAUSS_NEXT[3, j, 0] * a + GAUSS_NEXT[3, j, 1] * b + GAUSS_NEXT[3, j, 2] * c
+                put(work, k + j * n + i, GAUSS_NEXT[3, j, 0] * a + GAUSS_NEXT[3, j, 1] * b + GAUSS_NEXT[3, j, 2] * c)
 
 
 @exact
 def stage_rates(plan, num, t, h, j, work, out):
     """out = f at stage j; False when it has no value there."""
     n, s = plan[N], plan[STAGES]
-    y, stage, k = vector(plan, work, Y), vector(plan, work, TEMP), slopes(plan, work)
+    y, stage, k = at(plan, Y), at(plan, TEMP), at(plan, K2)
     for i in range(n):
         total = 0.0
         for m in range(s):
-            total += GAUSS_A[s, j, m] * k[m * n + i]
-        stage[i] = y[i] + h * total
-    return evaluate(plan, num, t + GAUSS_C[s, j] * h, stage, out) and finite(out)
+            total += GAUSS_A[s, j, m] * get(work, k + m * n + i)
+        put(work, stage + i, get(work, y + i) + h * total)
+    return evaluate(plan, num, t + GAUSS_C[s, j] * h, work, stage, out) and finite(work, out, n)
 
 
 @exact
 def relative(plan, h, dq, dp, q_slope, p_slope, work):
     """Change of h k relative to q and p as wholes: a single number may pass through zero."""
     n, nq = plan[N], plan[SPLIT]
-    y = vector(plan, work, Y)
+    y = at(plan, Y)
     size, tiny = abs(h), 1e-300
-    return size * (dq / (largest(y, 0, nq) + size * q_slope + tiny) + dp / (largest(y, nq, n) + size * p_slope + tiny))
+    q_size = largest(work, y, y + nq) + size * q_slope + tiny
+    p_size = largest(work, y + nq, y + n) + size * p_slope + tiny
+    return size * (dq / q_size + dp / p_size)
 
 
 @exact
 def sweep_stages(plan, num, t, h, work):
     """One fixed-point pass over all stages; the relative change, negative when f failed."""
     n, nq = plan[N], plan[SPLIT]
-    new, k = vector(plan, work, Y_NEW), slopes(plan, work)
+    new, k = at(plan, Y_NEW), at(plan, K2)
     dq, dp, q_slope, p_slope = 0.0, 0.0, 0.0, 0.0
     for j in range(plan[STAGES]):
         if not stage_rates(plan, num, t, h, j, work, new):
             return -1.0
         for i in range(nq):
-            dq, q_slope = max(dq, abs(new[i] - k[j * n + i])), max(q_slope, abs(new[i]))
-            k[j * n + i] = new[i]
+            x, before = get(work, new + i), get(work, k + j * n + i)
+            dq, q_slope = max(dq, abs(x - before)), max(q_slope, abs(x))
+            put(work, k + j * n + i, x)
         for i in range(nq, n):
-            dp, p_slope = max(dp, abs(new[i] - k[j * n + i])), max(p_slope, abs(new[i]))
-            k[j * n + i] = new[i]
+            x, before = get(work, new + i), get(work, k + j * n + i)
+            dp, p_slope = max(dp, abs(x - before)), max(p_slope, abs(x))
+            put(work, k + j * n + i, x)
     return relative(plan, h, dq, dp, q_slope, p_slope, work)
 
 
@@ -107,20 +105,21 @@ def newton_stages(plan, num, t, h, work, matrix, pivots):
     n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
     m = s * n
     W, r = matrix[:m * m], matrix[m * m + n * n:m * m + n * n + m]
-    new, k = vector(plan, work, Y_NEW), slopes(plan, work)
+    new, k = at(plan, Y_NEW), at(plan, K2)
     for j in range(s):
         if not stage_rates(plan, num, t, h, j, work, new):
             return -1.0
         for i in range(n):
-            r[j * n + i] = new[i] - k[j * n + i]
+            r[j * n + i] = get(work, new + i) - get(work, k + j * n + i)
     solve(m, W, pivots, r)
     dq, dp, q_slope, p_slope = 0.0, 0.0, 0.0, 0.0
     for j in range(s):
         for i in range(n):
-            k[j * n + i] += r[j * n + i]
-        dq, q_slope = max(dq, largest(r, j * n, j * n + nq)), max(q_slope, largest(k, j * n, j * n + nq))
-        dp, p_slope = max(dp, largest(r, j * n + nq, (j + 1) * n)), max(p_slope, largest(k, j * n + nq, (j + 1) * n))
-    if not finite(k):
+            put(work, k + j * n + i, get(work, k + j * n + i) + r[j * n + i])
+        begin, split, end = j * n, j * n + nq, (j + 1) * n
+        dq, q_slope = max(dq, largest(r, begin, split)), max(q_slope, largest(work, k + begin, k + split))
+        dp, p_slope = max(dp, largest(r, split, end)), max(p_slope, largest(work, k + split, k + end))
+    if not finite(work, k, m):
         return -1.0
     return relative(plan, h, dq, dp, q_slope, p_slope, work)
 
@@ -165,7 +164,7 @@ def prepare_newton(plan, num, t, h, work, matrix, pivots):
 def restart_stages(plan, num, t, work):
     """Stages that start from the slope at (t, y); False when f failed."""
     plan[STARTED] = 0
-    if not evaluate(plan, num, t, vector(plan, work, Y), vector(plan, work, K1)):
+    if not evaluate(plan, num, t, work, at(plan, Y), at(plan, K1)):
         return False
     guess_stages(plan, work)
     return True
@@ -192,13 +191,13 @@ def gauss_step(plan, num, t, h, work, matrix, pivots):
         code = iterate(plan, num, t, h, work, matrix, pivots)
         if code != CONVERGED:
             return code
-    y, y_new, lost, k = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, LOST), slopes(plan, work)
+    y, y_new, lost, k = at(plan, Y), at(plan, Y_NEW), at(plan, LOST), at(plan, K2)
     for i in range(n):
         total = 0.0
         for m in range(s):
-            total += GAUSS_B[s, m] * k[m * n + i]
-        step = h * total + lost[i]
-        y_new[i] = y[i] + step
-        lost[i] = step - (y_new[i] - y[i])
+            total += GAUSS_B[s, m] * get(work, k + m * n + i)
+        step = h * total + get(work, lost + i)
+        put(work, y_new + i, get(work, y + i) + step)
+        put(work, lost + i, step - (get(work, y_new + i) - get(work, y + i)))
     plan[STARTED] = 1
     return CONVERGED

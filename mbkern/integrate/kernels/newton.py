@@ -11,8 +11,9 @@ J is taken by differences, W = E - h A x J is factored once and kept while the i
 """
 
 from ...core.jit import checked, exact
-from .common import evaluate, finite, vector
-from .plan import K7, N, STAGES, TEMP, Y
+from ...core.number import get, put
+from .common import at, evaluate, finite
+from .plan import K6, K7, N, STAGES, TEMP, Y
 from .tableaus import GAUSS_A
 
 DIFFERENCE = 1.5e-8  # square root of the rounding unit
@@ -22,24 +23,23 @@ DIFFERENCE = 1.5e-8  # square root of the rounding unit
 def jacobian(plan, num, t, work, J):
     """J = df/dy at (t, y) by differences, row by row; False when f failed."""
     n = plan[N]
-    y, moved, slope, slope_moved = (vector(plan, work, Y), vector(plan, work, TEMP), vector(plan, work, K7),
-                                    vector(plan, work, K7 - 1))
-    if not evaluate(plan, num, t, y, slope):
+    y, moved, slope, slope_moved = at(plan, Y), at(plan, TEMP), at(plan, K7), at(plan, K6)
+    if not evaluate(plan, num, t, work, y, slope):
         return False
     size = 0.0
     for i in range(n):
-        moved[i] = y[i]
-        size = max(size, abs(y[i]))
+        put(work, moved + i, get(work, y + i))
+        size = max(size, abs(get(work, y + i)))
     for j in range(n):
-        step = DIFFERENCE * max(abs(y[j]), 1e-3 * size, 1e-3)
-        moved[j] = y[j] + step
-        step = moved[j] - y[j]
-        if not evaluate(plan, num, t, moved, slope_moved):
+        step = DIFFERENCE * max(abs(get(work, y + j)), 1e-3 * size, 1e-3)
+        put(work, moved + j, get(work, y + j) + step)
+        step = get(work, moved + j) - get(work, y + j)
+        if not evaluate(plan, num, t, work, moved, slope_moved):
             return False
         for i in range(n):
-            J[i * n + j] = (slope_moved[i] - slope[i]) / step
-        moved[j] = y[j]
-    return finite(J)
+            J[i * n + j] = (get(work, slope_moved + i) - get(work, slope + i)) / step
+        put(work, moved + j, get(work, y + j))
+    return finite(J, 0, n * n)
 
 
 @checked
