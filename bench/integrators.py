@@ -61,7 +61,7 @@ def scipy_table(turns, sizes):
     rows = []
     for n in sizes:
         system, q, p = start(n)
-        end = 10.0 / n
+        end = 50.0 / n
         y, fun = np.concatenate((q, p)), system.ode()
         settings = dict(rtol=1e-6, atol=1e-8)
         ours = system.simulate(q, p, (0.0, end), **settings)
