@@ -110,7 +110,7 @@ class SelectionMap:
         >>> import mbkern as mb
         >>> axes = mb.flops.selection_map(3).plot()  # doctest: +SKIP
         """
-        plt = _pyplot()
+        plt = pyplot()
         if axes is None:
             _, axes = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
         from matplotlib.colors import ListedColormap
@@ -143,7 +143,7 @@ class SelectionMap:
         return axes
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -233,8 +233,8 @@ def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
     def predicted(c: int, L: int) -> Fraction:
         # degree 3 in both; a chain of one body has no inner body, so L = 1 is a case of its own
         if L == 1:
-            return _interpolate([1, 2, 3, 4], [flops(k, 1) for k in (1, 2, 3, 4)], c)
-        return _interpolate([2, 3, 4, 5], [_interpolate([1, 2, 3, 4], [flops(k, l) for k in (1, 2, 3, 4)], c)
+            return interpolate([1, 2, 3, 4], [flops(k, 1) for k in (1, 2, 3, 4)], c)
+        return interpolate([2, 3, 4, 5], [interpolate([1, 2, 3, 4], [flops(k, l) for k in (1, 2, 3, 4)], c)
                                            for l in (2, 3, 4, 5)], L)
 
     exact = all(predicted(c, L) == flops(c, L) for c, L in ((6, 1), (2, 7), (5, 3), (1, 8)))
@@ -242,7 +242,7 @@ def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
     return np.array([[int(cost(c, L)) for L in range(1, columns + 1)] for c in range(1, rows + 1)])
 
 
-def _interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
+def interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
     """The polynomial through (at, values), at x, in exact arithmetic."""
     total = Fraction(0)
     for i, value in enumerate(values):
@@ -301,7 +301,7 @@ def selection_figure(
     >>> import mbkern as mb
     >>> figure = mb.flops.selection_figure(3, "map.png", sources=("table1-en",))  # doctest: +SKIP
     """
-    plt = _pyplot()
+    plt = pyplot()
     maps = [selection_map(n, max_length, max_chains, source, joint) for source in sources]
     figure, axes = plt.subplots(1, len(maps), figsize=(4.6 * len(maps), 4.4), squeeze=False, layout="constrained")
     for one, ax in zip(maps, axes[0], strict=True):
