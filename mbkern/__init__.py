@@ -11,7 +11,8 @@
 from importlib import import_module
 from typing import Any
 
-from . import errors
+from . import embed, errors
+from .integrate import Event, Solution, event
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -35,9 +36,9 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Model", "ModelBuilder", "System", "ball", "cylindrical", "drive", "errors", "euler_ball", "flops", "free",
-    "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "weld",
-    "zoo",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
+    "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate",
+    "spline", "translate", "universal", "weld", "zoo",
 ]
 
 

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from numba import carray, cfunc, types
+from numba.core.dispatcher import Dispatcher
 
-from .errors import ModelError
+from .core.cabi import LOAD, address_of, frame_at
+from .core.checks import CALLBACK_FAILED
+from .core.layout import N_BODIES, NQ, NV, STATUS
+from .errors import ModelError, StateError
+
+T = TypeVar("T")
+
+
+def keep_alive(array: T, needed: list[Any]) -> T:
+    """Return `array`, having tied the life of the compiled functions whose addresses it holds to its own."""
+    if needed:
+        weakref.finalize(array, lambda _: None, list(needed)).atexit = False
+    return array
 
 
 @lru_cache(maxsize=256)
@@ -26,3 +40,37 @@ def drive_callback(f: Any) -> Any:
         raise ModelError(f"drive({getattr(f, '__name__', f)}): expected an njit function t -> (x, xdot, xddot), "
                          f"but it does not compile for a float64 t: {error}") from error
     return callback
+
+
+@lru_cache(maxsize=256)
+def load_callback(f: Any, what: str) -> Any:
+    """C function of an njit f(t, q, p, out) that gives tau (nv) or wrenches (N, 6), for a frame; see `core.cabi`.
+
+    `what` is "tau" or "wrench". out is zero when f is called. The data that the C function gets is the frame, which
+    knows the sizes. When f raises, the status of the frame says so.
+    """
+    name = getattr(f, "__name__", f)
+    if not isinstance(f, Dispatcher):
+        raise StateError(f"{what}: expected numbers or an njit function f(t, q, p, out), got {name!r}; "
+                         "decorate it with @numba.njit")
+    if what == "tau":
+        def callback(t, q, p, out, user):
+            frame = frame_at(address_of(user))
+            before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED
+            forces = carray(out, int(frame[NV]))
+            forces[:] = 0.0
+            f(t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), forces)
+            frame[STATUS] = before
+    else:
+        def callback(t, q, p, out, user):
+            frame = frame_at(address_of(user))
+            before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED
+            wrenches = carray(out, (int(frame[N_BODIES]), 6))
+            wrenches[:] = 0.0
+            f(t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), wrenches)
+            frame[STATUS] = before
+    try:
+        return cfunc(LOAD)(callback)
+    except Exception as error:
+        raise StateError(f"{what}: {name} does not compile as f(t, q, p, out) for float64 t and arrays: "
+                         f"{error}") from error

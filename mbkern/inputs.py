@@ -57,6 +57,19 @@ def configuration(value: Any, model: Model, what: str = "q") -> Array:
     return q
 
 
+def columns(value: Any, what: str, n: int) -> Array:
+    """Finite numbers of shape (n,), or (n, k) for k columns."""
+    try:
+        shape = np.shape(value)
+    except ValueError:  # ragged
+        shape = ()
+    wanted = (n, shape[1]) if len(shape) == 2 else (n,)
+    array = real_array(value, what, wanted, f"{n} real numbers a column")
+    if not np.isfinite(array).all():
+        raise StateError(f"{what}: expected finite numbers, got {show(value)}")
+    return array
+
+
 def time(value: Any, what: str = "t") -> float:
     """A finite time."""
     return number(value, what, StateError)

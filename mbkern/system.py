@@ -11,7 +11,7 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from . import inputs, plain
-from .callbacks import drive_callback
+from .callbacks import drive_callback, keep_alive
 from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
 from .core import checks, extended
@@ -19,10 +19,16 @@ from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
-from .errors import MethodError, SingularInertiaError, StateError
+from .embed.handle import CFunc
+from .errors import MethodError, ModelError, StateError
+from .explain import moving_elements, singular
 from .inputs import Array
+from .integrate.simulate import simulate
+from .integrate.solution import Solution
+from .integrate.stepper import Stepper
 from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
-from .model.drives import Function, Spline
+from .model.checks import show
+from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
 
@@ -104,7 +110,7 @@ class System:
 
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
-            raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
+            raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
         self._method: Method = method_named(report(model).chosen if method == "auto" else method, model)
         self.model = model
         self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
@@ -243,8 +249,8 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (block LU), "lagrange-2" (mass matrix) or
-            "lagrange-1" (multipliers).
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            matrix) or "lagrange-1" (multipliers).
 
         Returns
         -------
@@ -441,13 +447,9 @@ class System:
         True
         """
         q, t = inputs.configuration(q, self.model), inputs.time(t)
-        columns = np.asarray(x)
-        many = columns.ndim == 2
-        shape = (self._nv, columns.shape[1]) if many else (self._nv,)
-        columns = inputs.real_array(x, "x", shape, f"{self._nv} numbers a right-hand side").reshape(self._nv, -1).T
-        if not np.isfinite(columns).all():
-            raise StateError("x: expected finite numbers")
-        rows = np.ascontiguousarray(columns)
+        given = inputs.columns(x, "x", self._nv)
+        many = given.ndim == 2
+        rows = np.ascontiguousarray(given.T) if many else given[None, :]
         y = np.empty(rows.shape)
         with _Frame(self) as (_, block, work):
             mass_kernels.factor(block, t, q, np.zeros(self._nv), work)
@@ -568,6 +570,96 @@ class System:
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
         return Blocks(C, A, vr)
 
+    # ---- motion --------------------------------------------------------------------------------------------------
+
+    def simulate(self, q0: ArrayLike, p0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
+                 rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
+                 t_eval: ArrayLike | None = None, events: Any = None, dense: bool = False, progress: bool = False,
+                 tau: Any = None, wrench: Any = None, max_step: float | None = None,
+                 save_every: int | None = None) -> Solution:
+        """The motion from a state over a span of time, all steps in compiled code.
+
+        Parameters
+        ----------
+        q0 : (nq,)
+            Configuration at the beginning; quaternions are scaled to length one.
+        p0 : (nv,)
+            Momenta at the beginning; `momenta(q0, u0)` gives them for joint speeds.
+        t_span : (begin, end)
+            Times in seconds; end before begin integrates backward.
+        integrator : str
+            "dopri5" (Dormand-Prince 5(4), adaptive), "rk4" (classical, fixed step), "midpoint", "gauss4", "gauss6"
+            (Gauss collocation of order 2, 4, 6: symplectic and symmetric, fixed step, no secular energy drift).
+        rtol, atol : float
+            Tolerances of the local error of "dopri5": the root mean square of error / (atol + rtol |y|), y = (q, p), is
+            at most 1. atol may be an array (nq + nv).
+        step : float
+            Fixed-step methods: the largest step; it is shortened so that a whole number of steps fills t_span.
+            "dopri5": the first step, chosen automatically by default.
+        t_eval : (m,), optional
+            Times of the output, in the order of the run. States between two steps come from the dense output: order
+            4 for "dopri5", 3 (cubic Hermite, error O(step^4)) for the others. By default the ends of all steps.
+        events : njit g(t, q, p), Event or a list of them, optional
+            Zero crossings to record, or to stop at; see `mbkern.event`.
+        dense : bool
+            Keep the dense output, for `Solution.sol`.
+        progress : bool
+            Show a bar on standard error.
+        tau : (nv,) or njit f(t, q, p, out), optional
+            Joint forces in N and N m; out (nv) is zero when f is called.
+        wrench : (N, 6) or njit f(t, q, p, out), optional
+            (force; moment) on each body, in body axes at the body origin; out is (N, 6).
+        max_step : float, optional
+            No step is longer.
+        save_every : int, optional
+            Keep the state after every so many steps only (and at the end).
+
+        Returns
+        -------
+        Solution
+            With success False and all that was computed when the run could not be finished. Ctrl-C ends a run early,
+            with status "interrupted".
+
+        Notes
+        -----
+        Quaternions are scaled to length one after each step of "rk4" and "dopri5". That cannot spoil the order: the
+        right-hand side uses q/|q| and the rate of a quaternion is linear in it, so scaling commutes with every
+        Runge-Kutta step. The Gauss methods conserve the length, a quadratic invariant, by themselves.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(5)
+        >>> solution = mb.System(model).simulate(model.neutral(), [0.0] * 5, (0.0, 2.0), t_eval=[0.0, 1.0, 2.0])
+        >>> solution.success, solution.q.shape
+        (True, (3, 5))
+        """
+        return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
+                        wrench, max_step, save_every)
+
+    def stepper(self, integrator: str = "rk4", step: float = 1e-3, rtol: float = 1e-8, atol: ArrayLike = 1e-10,
+                tau: Any = None, wrench: Any = None) -> Stepper:
+        """One step at a time, for use in loops of your own; see `Stepper`.
+
+        Parameters
+        ----------
+        integrator : str
+            As in `simulate`; "dopri5" takes as many steps of its own as its tolerances need.
+        step : float
+            Seconds that a step advances the time by; negative goes back.
+        rtol, atol, tau, wrench
+            As in `simulate`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(3)
+        >>> stepper = mb.System(model).stepper("rk4", step=1e-3)
+        >>> stepper.reset(model.neutral(), [0.0, 0.0, 0.0])
+        >>> q, p = stepper.step()
+        """
+        return Stepper(self, integrator, step, rtol, atol, tau, wrench)
+
     # ---- for other simulators ------------------------------------------------------------------------------------
 
     def work(self) -> Array:
@@ -584,13 +676,19 @@ class System:
     def njit(self) -> tuple[Any, Array]:
         """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
 
+        Refer to `rhs` as a global name of your module: then `@njit(cache=True)` works, and one compiled function serves
+        every model with this method (pass `block` as an argument). Your cached function holds a copy of this code; when
+        it is older than the mbkern that made the block, the status is 9 (STALE): delete your cache.
+
         Returns
         -------
         rhs : compiled function
-            rhs(block, t, q, p, tau, qdot, pdot, work) -> status, 0 when all is well. tau may be empty. Arguments are
-            not checked.
+            rhs(block, t, q, p, tau, qdot, pdot, work) -> status: 0 when all is well, else a code of
+            `mbkern.embed.CODES`. All arrays are contiguous float64 of the right size, which is not checked: q, qdot
+            (nq), p, pdot (nv), tau (nv, or empty), work from `work()`, one for each thread. Values are not checked
+            either; q, p and tau must be finite.
         block : array
-            Constants of the model.
+            Constants of the model: a copy, yours.
 
         Examples
         --------
@@ -601,7 +699,27 @@ class System:
         >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
         0
         """
-        return self._method.rhs, self.block
+        # Numba compiles anew for a read-only array, hence a copy
+        return self._method.rhs, keep_alive(self.block.copy(), self._callbacks)
+
+    @property
+    def cfunc(self) -> CFunc:
+        """The right-hand side as a C function, with memory of its own: each access makes a new, independent one.
+
+        Hold on to it as long as C code uses its `user_data`; the System itself may go. See :mod:`mbkern.embed`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> f = mb.System(model).cfunc
+        >>> y = model.pack(q={"body1": 0.5})
+        >>> dydt = np.empty(6)
+        >>> f.ctypes(0.0, y, dydt, f.user_data)
+        >>> f.status
+        0
+        """
+        return CFunc(self)
 
     def ode(self) -> Callable[[float, Array], Array]:
         """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it.
@@ -655,25 +773,9 @@ class System:
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
         if code == checks.SINGULAR:
-            raise self._singular(t, work)
+            raise singular(self.model, self.block, work, t)
         if code != checks.OK:
             raise StateError("the result is not finite: coordinates, momenta or forces are too large for this model")
-
-    def _singular(self, t: float, work: Array) -> StateError:
-        """Which node has a margin that is not positive, in words."""
-        at = L.margins_at(self.block)
-        margins = work[at:at + int(self.block[L.N_NODES])]
-        node = int(np.flatnonzero(~(margins > 0.0))[-1])
-        body, element = _owner(self.model, node)
-        if isinstance(element, Step) and element.is_driven:
-            drive = element.amount
-            where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
-                "its values must be finite")
-            return StateError(f"body {body.name!r}: the drive of its joint has no value at t = {t:g}; {where}")
-        return SingularInertiaError(
-            f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move at t = {t:g}: the "
-            "articulated inertia along it is zero to rounding; give the body or a body beyond it mass or inertia there",
-            body.name, body.joint.kind)
 
 
 class _Frame:
@@ -706,19 +808,9 @@ def _finite(result: Array) -> Array:
     return result
 
 
-def _moving_elements(model: Model) -> list[tuple[Any, Any]]:
-    """(body, element) of each node, in the order of the nodes."""
-    return [(body, element) for body in model.body_specs for element in body.joint.elements
-            if not (isinstance(element, Step) and element.is_constant)]
-
-
-def _owner(model: Model, node: int) -> tuple[Any, Any]:
-    return _moving_elements(model)[node]
-
-
 def _drives(model: Model) -> list[Any]:
     """All drives, in the order of the drive rows of the block."""
-    return [element.amount for _, element in _moving_elements(model)
+    return [element.amount for _, element in moving_elements(model)
             if isinstance(element, Step) and element.is_driven]
 
 

@@ -2,18 +2,26 @@
 
 Codes: OK; BAD_Q, BAD_P, BAD_TAU (not finite, or beyond what is sensible); BAD_QUATERNION (length not near 1);
 SINGULAR (a margin is not positive: no inertia to move, or a drive without a value); NOT_FINITE (the result
-overflowed); BAD_SHAPE; BAD_T.
+overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than this machine code); CALLBACK_FAILED
+(a user's function for forces or wrenches raised).
 """
 
-from .jit import checked, exact
-from .layout import BALL, FREE, KIND, N_NODES, N_QUATERNIONS, QI, margins_at, node_row
+from .jit import STAMP_NUMBER, checked, exact, inline
+from .layout import BALL, FREE, KIND, N_NODES, N_QUATERNIONS, QI, STAMP, margins_at, node_row
 from .number import get, whole
 
 OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
+STALE, CALLBACK_FAILED = 9, 10
 
 ANGLE_LIMIT = 1e12  # beyond it sincos is not exact any more, and a float64 angle no longer means much
 LIMIT = 1e200  # products of two such numbers are still finite
 QUATERNION_SLACK = 0.1  # of the length; only the direction is used
+
+
+@inline
+def stale(block):
+    """Whether the block comes from other sources than this code: a user's cached function holds a copy of it."""
+    return whole(block, STAMP) != STAMP_NUMBER
 
 
 @exact

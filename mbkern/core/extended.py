@@ -18,7 +18,7 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 """
 
-from .checks import status
+from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
@@ -31,12 +31,12 @@ from .layout import (
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
-from .number import get, put, smaller, whole
+from .number import fma, get, put, smaller, whole
 from .spatial import (
-    ZERO6, add6, column_az, column_lz, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent, inertia_times,
-    inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, rigid_inertia, scale6,
+    ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
+    inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, rigid_inertia,
 )
-from .vec3 import add, cross, dot, mul, scale, sub, tmul
+from .vec3 import add, axpy, cross, mul, neg, sub, tmul
 
 # A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
 PIVOT_TOLERANCE = 3e-15
@@ -49,7 +49,7 @@ def trace(S):
 
 @inline
 def pivot_margin(pivot, S):
-    return pivot - PIVOT_TOLERANCE * trace(S)
+    return fma(-PIVOT_TOLERANCE, trace(S), pivot)
 
 
 @inline
@@ -63,7 +63,7 @@ def carry(work, k, X, M, phi, m, s):
 @inline
 def carry_loads(work, kw, X, phi, m, s):
     add_to_pair(work, kw + W_PHI, force_to_parent(X, phi))
-    add_to3(work, kw + W_MOMENT, add(tmul(X[0], s), scale(m, X[1])))
+    add_to3(work, kw + W_MOMENT, axpy(m, X[1], tmul(X[0], s)))
 
 
 @inline
@@ -91,7 +91,7 @@ def backward(block, q, p, work):
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[2]))
             if k >= 0:
-                carry(work, k, X, eliminate_az(M, U, d), add6(phi, scale6(y, U)), m, s)
+                carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi), m, s)
         elif kind == PRISMATIC:
             X = prismatic_frame(block, c, get(q, qi))
             put_frame(work, w + W_G, X)
@@ -102,7 +102,7 @@ def backward(block, q, p, work):
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[0]))
             if k >= 0:
-                carry(work, k, X, eliminate_lz(M, U, d), add6(phi, scale6(y, U)), m, s)
+                carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi), m, s)
         elif kind == BALL:
             X = ball_frame(block, c, q, qi)
             put_frame(work, w + W_G, X)
@@ -131,7 +131,7 @@ def backward(block, q, p, work):
             put(work, margins + i, get(work, at + 3))
             if k >= 0:
                 rate = get(work, at + 1)
-                carry(work, k, X, M, add6(phi, scale6(rate, column_az(M))), m, s)
+                carry(work, k, X, M, axpy6(rate, column_az(M), phi), m, s)
         else:
             at = drive_values(block, qi)
             X = prismatic_frame(block, c, get(work, at))
@@ -139,7 +139,7 @@ def backward(block, q, p, work):
             put(work, margins + i, get(work, at + 3))
             if k >= 0:
                 rate = get(work, at + 1)
-                carry(work, k, X, M, add6(phi, scale6(rate, column_lz(M))), m, s)
+                carry(work, k, X, M, axpy6(rate, column_lz(M), phi), m, s)
 
 
 @inline
@@ -174,7 +174,7 @@ def forward(block, q, p, qdot, pdot, work):
         put3(work, w + W_GRAVITY, g)
         if kind == REVOLUTE:
             U = column_az(M)
-            rate = get(work, w + W_ELIM + 1) - get(work, w + W_ELIM) * (dot(U[0], u) + dot(U[1], o))
+            rate = fma(-get(work, w + W_ELIM), dot6(U, (u, o)), get(work, w + W_ELIM + 1))
             v = (u, (o[0], o[1], o[2] + rate))
             force = omega_times(v, add6(inertia_times(M, v), phi))
             put(qdot, qi, rate); put(work, speeds + vi, rate)
@@ -182,11 +182,11 @@ def forward(block, q, p, qdot, pdot, work):
             put_pair(work, w + W_V, v)
         elif kind == PRISMATIC:
             U = column_lz(M)
-            rate = get(work, w + W_ELIM + 1) - get(work, w + W_ELIM) * (dot(U[0], u) + dot(U[1], o))
+            rate = fma(-get(work, w + W_ELIM), dot6(U, (u, o)), get(work, w + W_ELIM + 1))
             v = ((u[0], u[1], u[2] + rate), o)
             force = omega_times(v, add6(inertia_times(M, v), phi))
             put(qdot, qi, rate); put(work, speeds + vi, rate)
-            put(pdot, vi, get(block, c + SUBTREE_MASS) * g[2] - force[0][2])
+            put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
             put_pair(work, w + W_V, v)
         elif kind == BALL:
             F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
@@ -202,7 +202,7 @@ def forward(block, q, p, qdot, pdot, work):
             force = omega_times(v, get_pair(p, vi))
             rate6 = (sub(v[0], u), sub(v[1], o))
             put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
-            put3(pdot, vi, sub(scale(get(block, c + SUBTREE_MASS), g), force[0]))
+            put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
             put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
             put_pair(work, w + W_V, v)
         elif kind == DRIVEN_REVOLUTE:
@@ -224,6 +224,8 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
 @kernel
 def rhs(block, t, q, p, tau, qdot, pdot, work):
     """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
     evaluate_drives(block, t, work)
     sweeps(block, q, p, tau, qdot, pdot, work)
     return status(block, work)

@@ -16,7 +16,7 @@ whole A (6 x n) and the explicit n x n inverse D, in the user's body frames. For
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
-from .checks import status
+from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .extended import PIVOT_TOLERANCE, trace
 from .forces import add_joint_forces
@@ -185,6 +185,8 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
 @kernel
 def rhs(block, t, q, p, tau, qdot, pdot, work):
     """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
     evaluate_drives(block, t, work)
     sweeps(block, q, p, tau, qdot, pdot, work)
     return status(block, work)

@@ -5,7 +5,7 @@
 
 from .jit import inline
 from .layout import DAMPING, HAS_PASSIVE, NV, REST, SPRING_QI, STIFFNESS, coordinate_row, speeds_at
-from .number import get, put, whole
+from .number import fma, get, put, whole
 
 
 @inline
@@ -19,7 +19,7 @@ def add_joint_forces(block, q, tau, pdot, work):
         speeds = speeds_at(block)
         for j in range(nv):
             row = coordinate_row(block, j)
-            put(pdot, j, get(pdot, j) - get(block, row + DAMPING) * get(work, speeds + j))
+            put(pdot, j, fma(-get(block, row + DAMPING), get(work, speeds + j), get(pdot, j)))
             qi = whole(block, row + SPRING_QI)
             if qi >= 0:
-                put(pdot, j, get(pdot, j) - get(block, row + STIFFNESS) * (get(q, qi) - get(block, row + REST)))
+                put(pdot, j, fma(-get(block, row + STIFFNESS), get(q, qi) - get(block, row + REST), get(pdot, j)))

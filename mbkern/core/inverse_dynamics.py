@@ -36,7 +36,8 @@ def put_accelerations(block, udot, work):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         kw = work_row(k) if k >= 0 else ground
         kind, vi, at = whole(block, c + KIND), whole(block, c + VI), w + W_W
-        put_pair(work, at, add6(motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_W)), get_drift(work, w)))
+        carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_W))
+        put_pair(work, at, add6(carried, get_drift(work, w)))
         if kind == REVOLUTE:
             put(work, at + 5, get(work, at + 5) + get(udot, vi))
         elif kind == PRISMATIC:

@@ -4,31 +4,41 @@
 `exact`    the same without fast-math flags, for code whose rounding or NaN handling matters.
 `kernel`   a function that others call: compiled on first use, cached on disk, releases the GIL.
 `checked`  a kernel without fast-math flags: the place where NaN tests are allowed.
+`c_function(signature)`  a `checked` kernel as a C function: made when its address is first asked for.
 
 Numba's own cache looks only at the file of the cached function: after a change in a leaf such as `vec3.py` it would
 go on using machine code that has the old leaf inlined. The cache used here is stamped with a hash over all sources of
-this folder instead.
+this folder instead, and of the function's own folder where that is another one (the integrators).
 
 When this file is loaded as part of :mod:`mbkern.plain`, every decorator returns the function as it is.
 """
 
 import hashlib
+import threading
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+HERE = Path(__file__).parent
 PLAIN = __package__ != "mbkern.core"
 
-# contract: a*b + c in one rounding; nsz, nnan, ninf: a product with a literal zero folds away; arcp: divide once.
-# Reassociation stays off: it would undo the argument reduction of sincos and make lanes differ from scalars.
-FLAGS = frozenset({"contract", "nsz", "nnan", "ninf", "arcp"})
+# nsz, nnan, ninf: a product with a literal zero folds away. Nothing that lets LLVM choose how to round: where a*b + c
+# is one operation the source says `fma`, so every number type, caller and compilation gives the same bits.
+FLAGS = frozenset({"nsz", "nnan", "ninf"})
 
 
-def source_stamp(folder: Path | None = None) -> str:
-    """Hash over the names and contents of all sources of the core (of `folder`, when given)."""
+@lru_cache
+def source_stamp(folder: Path = HERE) -> str:
+    """Hash over the names and contents of all sources of a folder, the core's own unless another is given."""
     digest = hashlib.sha256()
-    for path in sorted((folder or Path(__file__).parent).glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+STAMP = source_stamp()
+STAMP_NUMBER = int(STAMP[:13], 16)  # 52 bits, so that a float64 of a model block holds it
 
 
 if PLAIN:
@@ -38,20 +48,24 @@ if PLAIN:
 
     inline = exact = kernel = checked = _as_it_is
 
+    def c_function(signature):
+        return _as_it_is
+
 else:
     from numba import njit
     from numba.core.caching import FunctionCache
-
-    STAMP = source_stamp()
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
 
     class _StampedCache(FunctionCache):
-        """Numba's disk cache, valid only for the very sources of this folder."""
+        """Numba's disk cache, valid only for the very sources of this folder and of the function's own."""
 
         def __init__(self, py_func):
             super().__init__(py_func)
             if not hasattr(self._cache_file, "_source_stamp"):  # another Numba: no cache rather than a stale one
                 self.disable()
-            self._cache_file._source_stamp = (STAMP, self._cache_file._source_stamp)
+            own = source_stamp(Path(py_func.__code__.co_filename).parent)
+            self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
 
     def _cached(function, fastmath):
         dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)(function)
@@ -62,7 +76,7 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _INNER: dict[str, Any] = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
     inline = njit(fastmath=set(FLAGS), **_INNER)
     exact = njit(**_INNER)
 
@@ -73,3 +87,39 @@ else:
     def checked(function):
         """Compile on first call without fast-math flags, cache on disk."""
         return _cached(function, False)
+
+    class CFunction:
+        """A function with a C signature. `numba.cfunc` compiles where it decorates; this waits until it is needed."""
+
+        def __init__(self, function, signature):
+            self._function, self._signature = function, signature
+            self._compiled = None
+            self._lock = threading.Lock()
+
+        def __repr__(self):
+            return f"<C function {self._function.__name__}>"
+
+        @property
+        def compiled(self):
+            """The `CFunc`, compiled now or loaded from the cache on disk."""
+            if self._compiled is None:
+                with self._lock:
+                    if self._compiled is None:
+                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False)
+                        made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
+                        try:
+                            made._cache = _StampedCache(self._function)
+                        except RuntimeError:  # no folder to cache in: compile in every process
+                            pass
+                        made.compile()
+                        self._compiled = made
+            return self._compiled
+
+        @property
+        def address(self):
+            """Where it is in memory."""
+            return self.compiled.address
+
+    def c_function(signature):
+        """Compile on first use to a C function without fast-math flags, cache on disk."""
+        return lambda function: CFunction(function, signature)

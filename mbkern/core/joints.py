@@ -12,21 +12,21 @@ from .layout import (
     add_to3, add_to_pair, drive_values, get3, get33, get_frame, get_pair,
     node_row, put_frame, work_row,
 )
-from .number import get, one_if, put, sincos, whole
-from .vec3 import add, cross, dot, matmul, scale, sub, tmul
+from .number import fma, get, one_if, put, sincos, whole
+from .vec3 import add, axpy, cross, dot, matmul, scale, tmul
 
 
 @inline
 def turned_z(G, angle):
     """The axes G turned about their z axis."""
     s, c = sincos(angle)
-    return (add(scale(c, G[0]), scale(s, G[1])), sub(scale(c, G[1]), scale(s, G[0])), G[2])
+    return (axpy(c, G[0], scale(s, G[1])), axpy(c, G[1], scale(-s, G[0])), G[2])
 
 
 @inline
 def quaternion_axes(w, v):
     """Matrix that turns the axes before the joint into body axes, for any nonzero quaternion (w, v)."""
-    n = 2.0 / (w * w + dot(v, v))
+    n = 2.0 / fma(w, w, dot(v, v))
     x, y, z = v
     xx, yy, zz = n * x * x, n * y * y, n * z * z
     xy, xz, yz = n * x * y, n * x * z, n * y * z
@@ -42,7 +42,7 @@ def revolute_frame(block, c, angle):
 @inline
 def prismatic_frame(block, c, amount):
     G, rho = get_frame(block, c + PLACE_G)
-    return (G, add(rho, scale(amount, G[2])))
+    return (G, axpy(amount, G[2], rho))
 
 
 @inline
@@ -62,7 +62,7 @@ def put_quaternion_rate(q, qi, w, qdot):
     """d/dt of the quaternion at qi for the angular velocity w in body axes: q o (0, w) / 2."""
     a, v = get(q, qi), get3(q, qi + 1)
     put(qdot, qi, -0.5 * dot(v, w))
-    r = add(scale(a, w), cross(v, w))
+    r = axpy(a, w, cross(v, w))
     put(qdot, qi + 1, 0.5 * r[0]); put(qdot, qi + 2, 0.5 * r[1]); put(qdot, qi + 3, 0.5 * r[2])
 
 

@@ -6,6 +6,7 @@ frame of its last node (a welded body in that of its parent). Nodes are numbered
 
 Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
 Work:   node rows, one more for the ground | drive values | margins | speeds | what a method needs besides
+Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches
 
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
 """
@@ -21,14 +22,20 @@ GROUND = -1
 HARMONIC, POLYNOMIAL, SPLINE, FUNCTION = 0, 1, 2, 3
 
 # ---- header ----
+# STAMP: of the sources that wrote the block. It stays in place 0 for ever: code of other sources looks for it there.
 STAMP, N_NODES, N_BODIES, NQ, NV, N_DRIVES, N_QUATERNIONS, HAS_PASSIVE = 0, 1, 2, 3, 4, 5, 6, 7
 AT_BODIES, AT_COORDINATES, AT_DRIVES = 8, 9, 10  # where these rows begin; node rows begin after the header
 SIZE = 11  # of the whole block
-MASS_SIZE = 12  # numbers of the mass matrix along the paths to the root (DAH)
 GRAVITY = 13  # 3, in world axes
 GROUND_MOMENT = 16  # 3, first moment (mass times centre of mass) of the bodies welded to the ground
-MULTIPLIERS_SIZE = 19  # numbers of the matrix of the multipliers (HZU)
-HEADER = 20
+# of a frame for C callers (zero in a model's own block): code of its last call, numbers in the frame, where loads begin
+STATUS, FRAME_SIZE, AT_LOADS = 12, 19, 20
+HAS_TAU, TAU_CALL, TAU_DATA = 21, 22, 23  # whether forces act; address of the function that gives them, and its data
+HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
+ODE_CALL = 27  # address of the right-hand side that the frame was made for
+MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
+MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
+HEADER = 30
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -124,6 +131,12 @@ def speeds_at(block):
 def work_size(block):
     """Numbers a workspace needs before what a method adds."""
     return speeds_at(block) + whole(block, NV)
+
+
+@inline
+def loads_size(block):
+    """Numbers the loads of a frame need: tau, the sum of all joint forces, wrenches."""
+    return 2 * whole(block, NV) + 6 * whole(block, N_BODIES)
 
 
 # ---- tuples in and out of arrays ----

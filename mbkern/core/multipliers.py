@@ -17,7 +17,7 @@ linear; on a carousel it is cubic and memory quadratic. Every body needs an inve
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
-from .checks import status
+from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .extended import PIVOT_TOLERANCE
 from .forces import add_joint_forces
@@ -26,12 +26,12 @@ from .joints import freedoms, put_rates, unit_twist
 from .layout import (
     BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, DRIVEN_REVOLUTE, ELDERS, FIRST_NODE, GRAVITY, KIND,
     MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, QI, ROOT_INERTIA, ROOT_MASS, SIBLING, VI,
-    add_to3, add_to_pair, body_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
+    add_to3, body_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
     put3, put_pair, speeds_at,
 )
-from .number import get, put, root, smaller, whole, with_sign
-from .spatial import ZERO6, add6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6
-from .vec3 import add, cross, mul, scale, sub, tmul
+from .number import fma, get, put, root, smaller, whole, with_sign
+from .spatial import ZERO6, add6, axpy6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6
+from .vec3 import axpy, cross, mul, scale, sub, tmul
 
 # row of a body: columns of Q 36, R 36, Y 36, X 36; load, L^-1 S^T mu, mu, v, the multipliers (6 each), mass and first
 # moment of the subtree 1 + 3, gravity 3, a reflection 6, diagonal of R 6
@@ -83,9 +83,9 @@ def root_solve_transposed(block, b, x):
     row = body_row(block, b)
     F = get6(block, row + ROOT_INERTIA)
     y = ldl3_scale(F, x[1])
-    w1 = y[1] - F[2] * y[2]
-    w = (y[0] - F[0] * w1 - F[1] * y[2], w1, y[2])
-    return (add(scale(get(block, row + ROOT_MASS), x[0]), cross(get3(block, row + CENTRE), w)), w)
+    w1 = fma(-F[2], y[2], y[1])
+    w = (fma(-F[0], w1, fma(-F[1], y[2], y[0])), w1, y[2])
+    return (axpy(get(block, row + ROOT_MASS), x[0], cross(get3(block, row + CENTRE), w)), w)
 
 
 @inline
@@ -106,7 +106,7 @@ def put_basis(block, b, work):
             if i < j:
                 put(work, reflection + i, 0.0)
             else:
-                put(work, w + H_SIDE + j, get(work, w + H_SIDE + j) + x * x)
+                put(work, w + H_SIDE + j, fma(x, x, get(work, w + H_SIDE + j)))
         x = get(work, column + j)
         side = with_sign(root(get(work, w + H_SIDE + j)), x)  # of R: -side on the diagonal
         beta = 1.0 / (side * (side + x))
@@ -114,15 +114,15 @@ def put_basis(block, b, work):
         v = get_pair(work, reflection)
         for i in range(j, n):
             r = get_pair(work, w + H_R + 6 * i)
-            put_pair(work, w + H_R + 6 * i, sub6(r, scale6(beta * dot6(v, r), v)))
+            put_pair(work, w + H_R + 6 * i, axpy6(-beta * dot6(v, r), v, r))
         put_pair(work, w + H_ROOT, ZERO6)
         for i in range(j, 6):
             q_i = get_pair(work, w + H_Q + 6 * i)
-            add_to_pair(work, w + H_ROOT, scale6(get(work, reflection + i), q_i))
-        Q_v = scale6(beta, get_pair(work, w + H_ROOT))
+            put_pair(work, w + H_ROOT, axpy6(get(work, reflection + i), q_i, get_pair(work, w + H_ROOT)))
+        Q_v = scale6(-beta, get_pair(work, w + H_ROOT))
         for i in range(j, 6):
             q_i = get_pair(work, w + H_Q + 6 * i)
-            put_pair(work, w + H_Q + 6 * i, sub6(q_i, scale6(get(work, reflection + i), Q_v)))
+            put_pair(work, w + H_Q + 6 * i, axpy6(get(work, reflection + i), Q_v, q_i))
 
 
 @inline
@@ -138,7 +138,7 @@ def put_margins(block, b, work):
         for j in range(freedoms(kind)):
             column = whole(block, c + VI) + j - speed
             a = get_pair(work, at + B_A + 6 * column)
-            margin = get(work, side + column) - PIVOT_TOLERANCE * dot6(a, a)
+            margin = fma(-PIVOT_TOLERANCE, dot6(a, a), get(work, side + column))
             put(work, margins + i, margin if j == 0 else smaller(margin, get(work, margins + i)))
 
 
@@ -189,20 +189,23 @@ def factor(block, work):
         for a in range(n_multipliers(block, b) - 1, -1, -1):
             at, own = matrix_row(block, b, a), hzu_row(block, b) + H_LAM + a
             d, b_a = 1.0 / get(work, at + elders + a), get(work, own)
-            g, c = b, a
-            for place in range(elders + a - 1, -1, -1):
-                while c == 0:
+            g, c, place = b, a, elders + a
+            while place > 0:  # through the row from its end: the multipliers of body g, those of its elder, ...
+                elders_g, lam = whole(block, body_row(block, g) + ELDERS), hzu_row(block, g) + H_LAM
+                diagonal = matrix_row(block, g, c) + elders_g + c
+                while c > 0:
+                    diagonal -= elders_g + c + 1
+                    c -= 1
+                    place -= 1
+                    l = get(work, at + place) * d
+                    first = diagonal - place  # the columns of this row are the last ones of that row
+                    for x in range(place + 1):
+                        put(work, first + x, fma(-l, get(work, at + x), get(work, first + x)))
+                    put(work, at + place, l)
+                    put(work, lam + c, fma(-l, b_a, get(work, lam + c)))
+                if place > 0:
                     g = elder(block, g)
                     c = n_multipliers(block, g)
-                c -= 1
-                # the row of multiplier c of body g, of which the last place + 1 numbers are for the columns of this row
-                at_g = matrix_row(block, g, c) + whole(block, body_row(block, g) + ELDERS) + c - place
-                l = get(work, at + place) * d
-                for x in range(place + 1):
-                    put(work, at_g + x, get(work, at_g + x) - l * get(work, at + x))
-                put(work, at + place, l)
-                other = hzu_row(block, g) + H_LAM + c
-                put(work, other, get(work, other) - l * b_a)
             put(work, own, b_a * d)
 
 
@@ -213,16 +216,25 @@ def substitute(block, work):
         elders = whole(block, body_row(block, b) + ELDERS)
         for a in range(n_multipliers(block, b)):
             at, own = matrix_row(block, b, a), hzu_row(block, b) + H_LAM + a
-            g, c = b, a
-            for place in range(elders + a - 1, -1, -1):
-                while c == 0:
+            g, c, place = b, a, elders + a
+            while place > 0:
+                lam = hzu_row(block, g) + H_LAM
+                while c > 0:
+                    c -= 1
+                    place -= 1
+                    put(work, own, fma(-get(work, at + place), get(work, lam + c), get(work, own)))
+                if place > 0:
                     g = elder(block, g)
                     c = n_multipliers(block, g)
-                c -= 1
-                put(work, own, get(work, own) - get(work, at + place) * get(work, hzu_row(block, g) + H_LAM + c))
 
 
 # ---- the sweeps ----
+@inline
+def add_multiple(work, at, f, column):
+    """Add f times the six-vector at `column` to the one at `at`."""
+    put_pair(work, at, axpy6(f, get_pair(work, column), get_pair(work, at)))
+
+
 @inline
 def put_momentum_roots(block, work):
     """L^-1 (load + S^T mu) of all bodies, for the mu and loads in the workspace."""
@@ -253,10 +265,10 @@ def backward(block, p, work):
         for j in range(n_b):  # R^T x = p in the place of the multipliers, mu = Q1 x
             put(work, w + H_LAM + j, get(p, vi + j))
             for i in range(j):
-                x = get(work, w + H_R + 6 * j + i) * get(work, w + H_LAM + i)
-                put(work, w + H_LAM + j, get(work, w + H_LAM + j) - x)
+                x = fma(-get(work, w + H_R + 6 * j + i), get(work, w + H_LAM + i), get(work, w + H_LAM + j))
+                put(work, w + H_LAM + j, x)
             put(work, w + H_LAM + j, get(work, w + H_LAM + j) / get(work, w + H_R + 6 * j + j))
-            add_to_pair(work, w + H_MU, scale6(get(work, w + H_LAM + j), get_pair(work, w + H_Q + 6 * j)))
+            add_multiple(work, w + H_MU, get(work, w + H_LAM + j), w + H_Q + 6 * j)
     put_roots(block, work)
     put_momentum_roots(block, work)
     for b in range(n):
@@ -281,7 +293,7 @@ def solve(block, work):
     for b in range(n):
         w, n_b = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
         for a in range(6 - n_b):
-            add_to_pair(work, w + H_MU, scale6(get(work, w + H_LAM + a), get_pair(work, w + H_Q + 6 * (n_b + a))))
+            add_multiple(work, w + H_MU, get(work, w + H_LAM + a), w + H_Q + 6 * (n_b + a))
     put_momentum_roots(block, work)
     for b in range(n):
         row, w, at = body_row(block, b), hzu_row(block, b), blocks_row(block, b)
@@ -296,7 +308,7 @@ def solve(block, work):
         for j in range(n_b - 1, -1, -1):  # R u = Q1^T (S v - vr)
             put(work, vi + j, dot6(get_pair(work, w + H_Q + 6 * j), relative))
             for i in range(j + 1, n_b):
-                put(work, vi + j, get(work, vi + j) - get(work, w + H_R + 6 * i + j) * get(work, vi + i))
+                put(work, vi + j, fma(-get(work, w + H_R + 6 * i + j), get(work, vi + i), get(work, vi + j)))
             put(work, vi + j, get(work, vi + j) / get(work, w + H_R + 6 * j + j))
 
 
@@ -318,7 +330,7 @@ def forward(block, q, qdot, pdot, work):
             G, rho = get_frame(work, blocks_row(block, b) + B_G)
             m, s = get(work, w + H_MASS), get3(work, w + H_MOMENT)
             put(work, kw + H_MASS, get(work, kw + H_MASS) + m)
-            add_to3(work, kw + H_MOMENT, add(tmul(G, s), scale(m, rho)))
+            add_to3(work, kw + H_MOMENT, axpy(m, rho, tmul(G, s)))
     for b in range(n):
         w, k = hzu_row(block, b), whole(block, body_row(block, b) + BODY_PARENT)
         kw = hzu_row(block, k) if k >= 0 else ground
@@ -344,6 +356,8 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
 @kernel
 def rhs(block, t, q, p, tau, qdot, pdot, work):
     """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
     evaluate_drives(block, t, work)
     sweeps(block, q, p, tau, qdot, pdot, work)
     return status(block, work)

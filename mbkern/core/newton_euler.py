@@ -26,11 +26,11 @@ from .layout import (
     add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_inertia, put_pair, speeds_at, work_row,
 )
-from .number import get, put, whole
+from .number import fma, get, put, whole
 from .spatial import (
-    ZERO6, add6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
+    ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
     inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times,
-    omega_transposed_times, rigid_inertia, rigid_times, scale6, sub6,
+    omega_transposed_times, rigid_inertia, rigid_times, sub6,
 )
 from .vec3 import ZERO3, add, mul, neg, sub, tmul
 
@@ -128,7 +128,7 @@ def backward(block, tau, work):
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[2]))
             if k >= 0:
-                carry(work, k, X, eliminate_az(M, U, d), add6(phi, scale6(y, U)))
+                carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi))
         elif kind == PRISMATIC:
             wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0), ZERO3)
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, wr))
@@ -139,7 +139,7 @@ def backward(block, tau, work):
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[0]))
             if k >= 0:
-                carry(work, k, X, eliminate_lz(M, U, d), add6(phi, scale6(y, U)))
+                carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi))
         elif kind == BALL:
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_drift(work, w)))
             F, pivot = ldl3(M[2])
@@ -178,12 +178,12 @@ def forward(block, udot, work):
         b, s = get_drift(work, w)
         if kind == REVOLUTE:
             U = column_az(get_inertia(work, w + W_P))
-            second = get(work, w + W_ELIM + 1) - get(work, w + W_ELIM) * dot6(U, (a, o))
+            second = fma(-get(work, w + W_ELIM), dot6(U, (a, o)), get(work, w + W_ELIM + 1))
             put(udot, vi, second)
             put_pair(work, w + W_V, ((a[0] + b[0], a[1] + b[1], a[2]), (o[0] + s[0], o[1] + s[1], o[2] + second)))
         elif kind == PRISMATIC:
             U = column_lz(get_inertia(work, w + W_P))
-            second = get(work, w + W_ELIM + 1) - get(work, w + W_ELIM) * dot6(U, (a, o))
+            second = fma(-get(work, w + W_ELIM), dot6(U, (a, o)), get(work, w + W_ELIM + 1))
             put(udot, vi, second)
             put_pair(work, w + W_V, ((a[0] + b[0], a[1] + b[1], a[2] + second), o))
         elif kind == BALL:

@@ -10,8 +10,7 @@ array               a number is
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
-Numbers know ``+ - * /`` and negation, also mixed with float64. Beyond that there are `sincos`, `root`, `smaller` and
-`with_sign`.
+Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `with_sign`.
 All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
 """
 
@@ -60,6 +59,9 @@ if PLAIN:
 
     def with_sign(a, b):
         return -a if b < 0.0 else a
+
+    def fma(a, b, c):
+        return a * b + c
 
 else:
     import operator
@@ -128,12 +130,14 @@ else:
         return 1.0 if condition else 0.0
 
     # ---- functions that LLVM knows for scalars and vectors alike (llvmlite has no vector intrinsics: by name) ----
+    FOLDING = ("nnan", "ninf", "nsz")  # lets a product with a literal zero fold away inside an fma
+
     def _call_llvm(builder, name, args):
         t = args[0].type
         suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
-        return builder.call(function, args)
+        return builder.call(function, args, fastmath=FOLDING)
 
     @intrinsic
     def _rint(typingctx, x):
@@ -163,8 +167,8 @@ else:
         return a(a, b), codegen
 
     @intrinsic
-    def _fma(typingctx, a, b, c):
-        """a * b + c with one rounding, on every machine and for every number type the same."""
+    def fma(typingctx, a, b, c):
+        """a b + c with one rounding, on every machine and for every number type the same."""
         number = lanes if lanes in (a, b, c) else types.float64
 
         def codegen(context, builder, sig, args):
@@ -190,12 +194,12 @@ else:
         k HALF_PI[0] are multiples of 2^-53 and the difference is smaller than 1.
         """
         k = _rint(x * TWO_OVER_PI)
-        r = _fma(-k, HALF_PI[2], _fma(-k, HALF_PI[1], _fma(-k, HALF_PI[0], x)))
+        r = fma(-k, HALF_PI[2], fma(-k, HALF_PI[1], fma(-k, HALF_PI[0], x)))
         z = r * r
-        s = _fma(z, _fma(z, _fma(z, _fma(z, _fma(z, SIN[5], SIN[4]), SIN[3]), SIN[2]), SIN[1]), SIN[0])
-        c = _fma(z, _fma(z, _fma(z, _fma(z, _fma(z, COS[5], COS[4]), COS[3]), COS[2]), COS[1]), COS[0])
-        s = _fma(r * z, s, r)
-        c = _fma(z * z, c, _fma(z, -0.5, 1.0))
+        s = fma(z, fma(z, fma(z, fma(z, fma(z, SIN[5], SIN[4]), SIN[3]), SIN[2]), SIN[1]), SIN[0])
+        c = fma(z, fma(z, fma(z, fma(z, fma(z, COS[5], COS[4]), COS[3]), COS[2]), COS[1]), COS[0])
+        s = fma(r * z, s, r)
+        c = fma(z * z, c, fma(z, -0.5, 1.0))
         # quadrant k mod 4: odd quadrants exchange sine and cosine, the upper two change sign
         odd = k - 2.0 * _rint(k * 0.5)
         half = _rint(k * 0.5 - 0.25)

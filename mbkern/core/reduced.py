@@ -15,7 +15,7 @@ elimination subtracts a multiple of the beginning of one row from another. On a 
 work is linear; on a chain the rows grow, work is cubic and memory quadratic.
 """
 
-from .checks import status
+from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .extended import PIVOT_TOLERANCE, pivot_margin
 from .forces import add_joint_forces
@@ -29,9 +29,9 @@ from .layout import (
     add_to3, add_to6, add_to_pair, coordinate_row, drive_values, get3, get6, get_frame, get_pair,
     margins_at, node_row, put3, put6, put_pair, speeds_at, work_row, work_size,
 )
-from .number import get, put, smaller, whole
+from .number import fma, get, put, smaller, whole
 from .spatial import ZERO6, add6, dot6, force_to_parent, motion_to_child, omega_times, rigid_times, rigid_to_parent
-from .vec3 import add, cross, mul, scale, sub
+from .vec3 import add, axpy, cross, mul, neg, sub
 
 Z_TURN = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 Z_SHIFT = ((0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
@@ -93,7 +93,7 @@ def put_margin(block, i, a, pivot, work):
     c, at = node_row(i), margins_at(block) + i
     kind, m, J = whole(block, c + KIND), get(block, c + SUBTREE_MASS), get6(work, work_row(i) + W_R)
     if kind == PRISMATIC or (kind == FREE and a < 3):
-        margin = pivot - 3.0 * PIVOT_TOLERANCE * m
+        margin = fma(-3.0 * PIVOT_TOLERANCE, m, pivot)
     else:
         margin = pivot_margin(pivot, J)
     put(work, at, margin if a == freedoms(kind) - 1 else smaller(margin, get(work, at)))
@@ -120,8 +120,8 @@ def factor(block, work):
                 row_k = coordinate_row(block, k)
                 at_k, l = H + whole(block, row_k + MASS_ROW), get(work, at + place) * d
                 for x in range(place + 1):
-                    put(work, at_k + x, get(work, at_k + x) - l * get(work, at + x))
-                put(work, b + k, get(work, b + k) - l * b_j)
+                    put(work, at_k + x, fma(-l, get(work, at + x), get(work, at_k + x)))
+                put(work, b + k, fma(-l, b_j, get(work, b + k)))
                 put(work, at + place, l)
                 k = whole(block, row_k + BEFORE)
             put(work, b + j, b_j * d)
@@ -135,7 +135,7 @@ def substitute(block, work):
         row = coordinate_row(block, j)
         at, k = H + whole(block, row + MASS_ROW), whole(block, row + BEFORE)
         for place in range(whole(block, row + N_BEFORE) - 1, -1, -1):
-            put(work, u + j, get(work, u + j) - get(work, at + place) * get(work, u + k))
+            put(work, u + j, fma(-get(work, at + place), get(work, u + k), get(work, u + j)))
             k = whole(block, coordinate_row(block, k) + BEFORE)
 
 
@@ -230,11 +230,11 @@ def forward(block, q, qdot, pdot, work):
         if kind == REVOLUTE:
             put(pdot, vi, cross(s, g)[2] - force[1][2])
         elif kind == PRISMATIC:
-            put(pdot, vi, m * g[2] - force[0][2])
+            put(pdot, vi, fma(m, g[2], -force[0][2]))
         elif kind == BALL:
             put3(pdot, vi, sub(cross(s, g), force[1]))
         elif kind == FREE:
-            put_pair(pdot, vi, (sub(scale(m, g), force[0]), sub(cross(s, g), force[1])))
+            put_pair(pdot, vi, (axpy(m, g, neg(force[0])), sub(cross(s, g), force[1])))
         if k >= 0:
             add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), mu))
 
@@ -251,6 +251,8 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
 @kernel
 def rhs(block, t, q, p, tau, qdot, pdot, work):
     """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
+    if stale(block):
+        return STALE
     evaluate_drives(block, t, work)
     sweeps(block, q, p, tau, qdot, pdot, work)
     return status(block, work)

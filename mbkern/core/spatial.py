@@ -10,9 +10,9 @@ M          inertia (P, Q, R): [[P, Q], [Q^T, R]] with P, R symmetric (6 numbers)
 """
 
 from .jit import inline
-from .number import smaller
+from .number import fma, smaller
 from .vec3 import (
-    ZERO3, add, congruence, cross, dot, full, matmul, mul, scale, scongruence, smul, sub, tmul, transpose,
+    ZERO3, add, axpy, congruence, cross, dot, full, matmul, mul, scale, scongruence, smul, sub, tmul, transpose,
 )
 
 ZERO6 = (ZERO3, ZERO3)
@@ -32,6 +32,12 @@ def sub6(a, b):
 @inline
 def scale6(s, a):
     return (scale(s, a[0]), scale(s, a[1]))
+
+
+@inline
+def axpy6(s, x, y):
+    """s x + y."""
+    return (axpy(s, x[0], y[0]), axpy(s, x[1], y[1]))
 
 
 @inline
@@ -107,7 +113,7 @@ def rigid_inertia(m, s, J):
 def rigid_times(m, s, J, v):
     """M v of a rigid body."""
     u, w = v
-    return (add(scale(m, u), cross(w, s)), add(cross(s, u), smul(J, w)))
+    return (axpy(m, u, cross(w, s)), add(cross(s, u), smul(J, w)))
 
 
 @inline
@@ -115,11 +121,11 @@ def rigid_to_parent(X, m, s, J):
     """First moment and inertia of a rigid body in the parent frame."""
     G, rho = X
     s, J = tmul(G, s), scongruence(G, J)
-    spread = 2.0 * dot(s, rho) + m * dot(rho, rho)
-    a = add(s, scale(m, rho))  # the first moment about the parent's origin; J_ab += spread E - a rho^T - rho s^T
-    return a, (J[0] + spread - a[0] * rho[0] - rho[0] * s[0], J[1] - a[0] * rho[1] - rho[0] * s[1],
-               J[2] - a[0] * rho[2] - rho[0] * s[2], J[3] + spread - a[1] * rho[1] - rho[1] * s[1],
-               J[4] - a[1] * rho[2] - rho[1] * s[2], J[5] + spread - a[2] * rho[2] - rho[2] * s[2])
+    spread = fma(2.0, dot(s, rho), m * dot(rho, rho))
+    a = axpy(m, rho, s)  # the first moment about the parent's origin; J_ab += spread E - a rho^T - rho s^T
+    return a, (fma(-a[0], rho[0], fma(-rho[0], s[0], J[0] + spread)), fma(-a[0], rho[1], fma(-rho[0], s[1], J[1])),
+               fma(-a[0], rho[2], fma(-rho[0], s[2], J[2])), fma(-a[1], rho[1], fma(-rho[1], s[1], J[3] + spread)),
+               fma(-a[1], rho[2], fma(-rho[1], s[2], J[4])), fma(-a[2], rho[2], fma(-rho[2], s[2], J[5] + spread)))
 
 
 @inline
@@ -178,10 +184,10 @@ def eliminate_lz(M, U, d):
     P, Q, R = M
     Uf, Ut = U
     f, t = scale(d, Uf), scale(d, Ut)
-    return ((P[0] - f[0] * Uf[0], P[1] - f[0] * Uf[1], 0.0, P[3] - f[1] * Uf[1], 0.0, 0.0),
-            (sub(Q[0], scale(f[0], Ut)), sub(Q[1], scale(f[1], Ut)), (0.0, 0.0, 0.0)),
-            (R[0] - t[0] * Ut[0], R[1] - t[0] * Ut[1], R[2] - t[0] * Ut[2],
-             R[3] - t[1] * Ut[1], R[4] - t[1] * Ut[2], R[5] - t[2] * Ut[2]))
+    return ((fma(-f[0], Uf[0], P[0]), fma(-f[0], Uf[1], P[1]), 0.0, fma(-f[1], Uf[1], P[3]), 0.0, 0.0),
+            (axpy(-f[0], Ut, Q[0]), axpy(-f[1], Ut, Q[1]), (0.0, 0.0, 0.0)),
+            (fma(-t[0], Ut[0], R[0]), fma(-t[0], Ut[1], R[1]), fma(-t[0], Ut[2], R[2]),
+             fma(-t[1], Ut[1], R[3]), fma(-t[1], Ut[2], R[4]), fma(-t[2], Ut[2], R[5])))
 
 
 @inline
@@ -190,12 +196,12 @@ def eliminate_az(M, U, d):
     P, Q, R = M
     Uf, Ut = U
     f, t = scale(d, Uf), scale(d, Ut)
-    return ((P[0] - f[0] * Uf[0], P[1] - f[0] * Uf[1], P[2] - f[0] * Uf[2],
-             P[3] - f[1] * Uf[1], P[4] - f[1] * Uf[2], P[5] - f[2] * Uf[2]),
-            ((Q[0][0] - Uf[0] * t[0], Q[0][1] - Uf[0] * t[1], 0.0),
-             (Q[1][0] - Uf[1] * t[0], Q[1][1] - Uf[1] * t[1], 0.0),
-             (Q[2][0] - Uf[2] * t[0], Q[2][1] - Uf[2] * t[1], 0.0)),
-            (R[0] - t[0] * Ut[0], R[1] - t[0] * Ut[1], 0.0, R[3] - t[1] * Ut[1], 0.0, 0.0))
+    return ((fma(-f[0], Uf[0], P[0]), fma(-f[0], Uf[1], P[1]), fma(-f[0], Uf[2], P[2]),
+             fma(-f[1], Uf[1], P[3]), fma(-f[1], Uf[2], P[4]), fma(-f[2], Uf[2], P[5])),
+            ((fma(-Uf[0], t[0], Q[0][0]), fma(-Uf[0], t[1], Q[0][1]), 0.0),
+             (fma(-Uf[1], t[0], Q[1][0]), fma(-Uf[1], t[1], Q[1][1]), 0.0),
+             (fma(-Uf[2], t[0], Q[2][0]), fma(-Uf[2], t[1], Q[2][1]), 0.0)),
+            (fma(-t[0], Ut[0], R[0]), fma(-t[0], Ut[1], R[1]), 0.0, fma(-t[1], Ut[1], R[3]), 0.0, 0.0))
 
 
 @inline
@@ -212,19 +218,19 @@ def ldl3(S):
     """Factor a symmetric 3x3 as L D L^T: (l10, l20, l21, 1/d0, 1/d1, 1/d2), and its smallest pivot."""
     i0 = 1.0 / S[0]
     l1, l2 = S[1] * i0, S[2] * i0
-    d1 = S[3] - l1 * S[1]
+    d1 = fma(-l1, S[1], S[3])
     i1 = 1.0 / d1
-    e = S[4] - l2 * S[1]
+    e = fma(-l2, S[1], S[4])
     l21 = e * i1
-    d2 = S[5] - l2 * S[2] - l21 * e
+    d2 = fma(-l21, e, fma(-l2, S[2], S[5]))
     return (l1, l2, l21, i0, i1, 1.0 / d2), smaller(S[0], smaller(d1, d2))
 
 
 @inline
 def ldl3_forward(F, x):
     """L^-1 x."""
-    y1 = x[1] - F[0] * x[0]
-    return (x[0], y1, x[2] - F[1] * x[0] - F[2] * y1)
+    y1 = fma(-F[0], x[0], x[1])
+    return (x[0], y1, fma(-F[2], y1, fma(-F[1], x[0], x[2])))
 
 
 @inline
@@ -237,8 +243,8 @@ def ldl3_scale(F, x):
 def ldl3_solve(F, x):
     """(L D L^T)^-1 x."""
     y = ldl3_scale(F, ldl3_forward(F, x))
-    z1 = y[1] - F[2] * y[2]
-    return (y[0] - F[0] * z1 - F[1] * y[2], z1, y[2])
+    z1 = fma(-F[2], y[2], y[1])
+    return (fma(-F[0], z1, fma(-F[1], y[2], y[0])), z1, y[2])
 
 
 @inline

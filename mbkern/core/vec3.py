@@ -6,6 +6,7 @@ may mix float64 and SIMD numbers.
 """
 
 from .jit import inline
+from .number import fma
 
 ZERO3 = (0.0, 0.0, 0.0)
 
@@ -31,13 +32,19 @@ def scale(s, a):
 
 
 @inline
+def axpy(s, x, y):
+    """s x + y."""
+    return (fma(s, x[0], y[0]), fma(s, x[1], y[1]), fma(s, x[2], y[2]))
+
+
+@inline
 def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return fma(a[0], b[0], fma(a[1], b[1], a[2] * b[2]))
 
 
 @inline
 def cross(a, b):
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return (fma(a[1], b[2], -(a[2] * b[1])), fma(a[2], b[0], -(a[0] * b[2])), fma(a[0], b[1], -(a[1] * b[0])))
 
 
 @inline

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import plain
+from ..core.jit import STAMP_NUMBER
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
 from .joint import Ball, Step
 
@@ -139,6 +140,7 @@ def lower(model: Model) -> np.ndarray:
         if row[L.PARENT] >= 0:
             nodes[int(row[L.PARENT])][L.SUBTREE_MASS] += row[L.SUBTREE_MASS]
     header = [0.0] * L.HEADER
+    header[L.STAMP] = STAMP_NUMBER
     header[L.N_NODES], header[L.N_BODIES], header[L.NQ], header[L.NV] = len(nodes), len(bodies), qi, vi
     header[L.N_DRIVES], header[L.N_QUATERNIONS] = len(drives), quaternions
     header[L.HAS_PASSIVE] = float(any(c[L.STIFFNESS] or c[L.DAMPING] for c in coordinates))

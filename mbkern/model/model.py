@@ -6,13 +6,13 @@ here (record arrays, offsets, names, the packed block of the kernels) is derived
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mbkern.errors import FrozenError, ModelError
 from mbkern.model import checks
@@ -352,6 +352,36 @@ class Model:
         quaternions = rng.normal(size=parts.shape)
         q[parts] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
         return q, rng.normal(size=self.nv)
+
+    def pack(self, q: ArrayLike | Mapping[str, ArrayLike] | None = None,
+             p: ArrayLike | Mapping[str, ArrayLike] | None = None) -> NDArray[np.float64]:
+        """The state y = (q, p) that integrators carry, from numbers or from names.
+
+        y[:nq] is q, y[nq:] is p; `index` and `speed_index` tell the places within them.
+
+        Parameters
+        ----------
+        q : (nq,) or dict, optional
+            Configuration: all of it, or some of it by name. A name is that of a coordinate (one number) or of a body
+            (all numbers of its joint; a unit quaternion is (w, x, y, z)). What is not named is as in `neutral`.
+        p : (nv,) or dict, optional
+            Momenta likewise, by the names of speeds or bodies; what is not named is zero.
+
+        Returns
+        -------
+        y : (nq + nv,) array
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> y = model.pack(q={"alpha": 0.1, "y": 2.0}, p={"boom": 30.0})
+        >>> y[model.index("alpha")], y[model.nq + model.speed_index("y")]
+        (np.float64(0.1), np.float64(30.0))
+        """
+        from mbkern.model import state
+
+        return state.pack(self, q, p)
 
     @cached_property
     def _quaternions(self) -> NDArray[np.int64]:

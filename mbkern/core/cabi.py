@@ -1,0 +1,221 @@
+"""The right-hand sides as C functions. One function per method serves every model.
+
+    void ode(double t, const double *y, double *dydt, void *user)                        y = (q, p)
+    void ode_tau(double t, const double *y, const double *tau, double *dydt, void *user)
+
+`user` points at a *frame* (see :mod:`.layout`): a block of its own, a workspace, loads, and the STATUS of the last
+call. Nothing throws; when the status is not OK, all of dydt is NaN. Forces that belong to the frame come from
+
+    void load(double t, const double *q, const double *p, double *out, void *data)
+
+whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). The frame also knows the address of its own
+`ode`, which is what the functions with the signatures of other simulators call. A new method needs the two functions
+at the end of this file and its row in :mod:`mbkern.methods`.
+"""
+
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+from numpy import nan
+
+from .checks import BAD_SHAPE, OK
+from .entry import rhs_dah, rhs_emh_ldl, rhs_emh_lu, rhs_hzu
+from .jit import c_function, exact
+from .layout import (
+    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
+    TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
+)
+from .momenta import wrenches_to_joints
+from .number import array_at, get, put, whole
+
+_DOUBLES = types.CPointer(types.float64)
+ODE = types.void(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
+ODE_TAU = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
+LOAD = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
+SUNDIALS = types.int32(types.float64, _DOUBLES, _DOUBLES, types.voidptr)
+CYRK = types.void(_DOUBLES, types.float64, _DOUBLES, _DOUBLES)
+
+_DOUBLE, _BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
+
+
+def _data(context, builder, array_type, array):
+    return context.make_array(array_type)(context, builder, array).data
+
+
+@intrinsic
+def call_ode(typingctx, address, t, y, y_at, dydt, dydt_at, user):
+    """Call the `ODE` function at `address` on y[y_at:] and dydt[dydt_at:], 1-D float64 arrays; `user` is an address."""
+    def codegen(context, builder, sig, args):
+        function_type = ir.FunctionType(
+            ir.VoidType(), [_DOUBLE, _DOUBLE.as_pointer(), _DOUBLE.as_pointer(), _BYTES])
+        address, t, y, y_at, dydt, dydt_at, user = args
+        builder.call(builder.inttoptr(address, function_type.as_pointer()), [
+            t, builder.gep(_data(context, builder, sig.args[2], y), [y_at]),
+            builder.gep(_data(context, builder, sig.args[4], dydt), [dydt_at]), builder.inttoptr(user, _BYTES)])
+        return context.get_dummy_value()
+    return types.void(types.intp, types.float64, y, types.intp, dydt, types.intp, types.intp), codegen
+
+
+@intrinsic
+def call_load(typingctx, address, t, q, p, out, data):
+    """Call the `LOAD` function at `address`; `data` is an address."""
+    def codegen(context, builder, sig, args):
+        pointer = _DOUBLE.as_pointer()
+        function_type = ir.FunctionType(ir.VoidType(), [_DOUBLE, pointer, pointer, pointer, _BYTES])
+        arrays = [_data(context, builder, sig.args[k], args[k]) for k in (2, 3, 4)]
+        builder.call(builder.inttoptr(args[0], function_type.as_pointer()),
+                     [args[1], *arrays, builder.inttoptr(args[5], _BYTES)])
+        return context.get_dummy_value()
+    return types.void(types.intp, types.float64, q, p, out, types.intp), codegen
+
+
+@intrinsic
+def address_of(typingctx, pointer):
+    """A void* as a number."""
+    def codegen(context, builder, sig, args):
+        return builder.ptrtoint(args[0], ir.IntType(types.intp.bitwidth))
+    return types.intp(types.voidptr), codegen
+
+
+@exact
+def frame_at(address):
+    """The frame at an address."""
+    return array_at(address, whole(array_at(address, HEADER), FRAME_SIZE))
+
+
+@exact
+def split(frame, y):
+    """The parts q and p of a state, or their rates."""
+    nq, nv = whole(frame, NQ), whole(frame, NV)
+    return carray(y, nq + nv)[:nq], carray(y, nq + nv)[nq:]
+
+
+@exact
+def joint_forces(frame, t, q, p):
+    """All joint forces that belong to the frame: its tau and what its wrenches do; empty when there are none."""
+    nv, at = whole(frame, NV), whole(frame, AT_LOADS)
+    put(frame, STATUS, OK)
+    tau = frame[:0]
+    if whole(frame, HAS_TAU) != 0:
+        tau = frame[at:at + nv]
+        if whole(frame, TAU_CALL) != 0:
+            call_load(whole(frame, TAU_CALL), t, q, p, tau, whole(frame, TAU_DATA))
+    if whole(frame, HAS_WRENCH) != 0:
+        total, wrench = frame[at + nv:at + 2 * nv], frame[at + 2 * nv:at + 2 * nv + 6 * whole(frame, N_BODIES)]
+        if whole(frame, WRENCH_CALL) != 0:
+            call_load(whole(frame, WRENCH_CALL), t, q, p, wrench, whole(frame, WRENCH_DATA))
+        size = whole(frame, SIZE)
+        wrenches_to_joints(frame[:size], t, q, wrench, total, frame[size:])
+        for j in range(tau.shape[0]):
+            put(total, j, get(total, j) + get(tau, j))
+        tau = total
+    return tau
+
+
+@exact
+def with_given(frame, own, given):
+    """The frame's own joint forces plus those that the caller gives."""
+    nv = whole(frame, NV)
+    tau = carray(given, nv)
+    if own.shape[0] == 0:
+        return tau
+    at = whole(frame, AT_LOADS) + nv
+    total = frame[at:at + nv]
+    for j in range(nv):
+        put(total, j, get(own, j) + get(tau, j))
+    return total
+
+
+@exact
+def finish(frame, code, qdot, pdot):
+    """Leave the status in the frame; a result that is none becomes NaN, so that it cannot pass for one."""
+    if get(frame, STATUS) == OK:  # no callback failed
+        put(frame, STATUS, code)
+    if get(frame, STATUS) != OK:
+        qdot[:] = nan
+        pdot[:] = nan
+
+
+# ---- the signatures of other simulators, whatever the method ----
+@c_function(SUNDIALS)
+def ode_sundials(t, y, dydt, user):
+    """0: done; positive: no value at this state, a smaller step may help; negative: nothing will help."""
+    frame = frame_at(address_of(user))
+    n = whole(frame, NQ) + whole(frame, NV)
+    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, address_of(user))
+    code = whole(frame, STATUS)
+    return code if code < BAD_SHAPE else -code
+
+
+@c_function(CYRK)
+def ode_cyrk(dydt, t, y, args):
+    """args[0] is the address of the frame as a number: CyRK copies its arguments."""
+    user = whole(carray(args, 1), 0)
+    frame = frame_at(user)
+    n = whole(frame, NQ) + whole(frame, NV)
+    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, user)
+
+
+# ---- the right-hand sides ----
+@c_function(ODE)
+def ode_emh_ldl(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_emh_ldl(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_emh_ldl(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_emh_ldl(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_emh_lu(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_emh_lu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_emh_lu(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_emh_lu(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_dah(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_dah(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_dah(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_dah(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE)
+def ode_hzu(t, y, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    tau = joint_forces(frame, t, q, p)
+    finish(frame, rhs_hzu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+
+
+@c_function(ODE_TAU)
+def ode_tau_hzu(t, y, tau, dydt, user):
+    frame = frame_at(address_of(user))
+    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
+    total = with_given(frame, joint_forces(frame, t, q, p), tau)
+    finish(frame, rhs_hzu(frame, t, q, p, total, qdot, pdot), qdot, pdot)

@@ -1,0 +1,201 @@
+"""Running an integration in chunks of compiled steps.
+
+Between two chunks there is time for Python: taking over full output buffers, the progress bar, ctrl-C.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inputs import Array
+from .events import Event
+from .kernels import plan as P
+from .kernels import run as kernels
+from .options import Integrator
+from .problem import Problem
+from .progress import Interrupt, Progress
+
+CHUNK_SECONDS = 0.05  # how long compiled code runs before Python looks around
+BUFFER_NUMBERS = 2**17  # of the output buffers
+_COMPILING = threading.Lock()
+
+
+class Run:
+    """The arrays of one integration, see `kernels.plan`.
+
+    Parameters
+    ----------
+    problem : Problem
+    integrator : Integrator
+    y0 : (n,)
+    t0, t_end : float
+    step : float
+        Of a fixed-step method, with its sign; the first step of an adaptive one, 0 to choose it.
+    n_steps : int
+        Of a fixed-step method.
+    rtol, atol, max_step
+        Of an adaptive method.
+    times : array, optional
+        Write the states at these times.
+    save_every : int
+        Write every so many steps, when no times are given; 0 for nothing.
+    dense : bool
+        Keep the dense output.
+    events : list of Event
+    """
+
+    def __init__(self, problem: Problem, integrator: Integrator, y0: Array, t0: float, t_end: float, *,
+                 step: float = 0.0, n_steps: int = 0, rtol: float = 1e-8, atol: Array | float = 1e-10,
+                 max_step: float = np.inf, times: Array | None = None, save_every: int = 0, dense: bool = False,
+                 events: list[Event] | None = None) -> None:
+        n, events = problem.size, events or []
+        self.problem, self.integrator = problem, integrator
+        self.plan: NDArray[np.int64] = np.zeros(P.QUATERNIONS + problem.quaternions.size, np.int64)
+        plan = self.plan
+        plan[P.RHS], plan[P.USER], plan[P.STATUS] = problem.address, problem.user, problem.status
+        plan[P.METHOD], plan[P.STAGES], plan[P.N], plan[P.SPLIT] = integrator.kind, integrator.stages, n, problem.split
+        plan[P.OUTPUT] = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
+        plan[P.SAVE_EVERY] = max(save_every, 1)
+        plan[P.DENSE] = integrator.dense if dense else 0
+        plan[P.SLOPES] = dense or times is not None or bool(events)
+        plan[P.N_STEPS], plan[P.N_EVENTS] = n_steps, len(events)
+        plan[P.N_QUATERNIONS] = problem.quaternions.size
+        plan[P.QUATERNIONS:] = problem.quaternions
+        self.num: Array = np.zeros(P.NUM)
+        num = self.num
+        num[P.T], num[P.T0], num[P.T_END], num[P.H] = t0, t0, t_end, step
+        num[P.MAX_STEP], num[P.RTOL], num[P.ERROR_OLD] = max_step, rtol, 1e-4
+        self.work: Array = np.zeros(P.VECTORS * n)
+        self.work[P.Y * n:(P.Y + 1) * n] = y0
+        self.work[P.ATOL * n:(P.ATOL + 1) * n] = atol
+        rows = max(16, min(4096, BUFFER_NUMBERS // max(n, 1)))
+        self.times = np.empty(0) if times is None else times
+        steps_rows = rows if plan[P.OUTPUT] == P.STEPS else 0
+        self.out_t = np.empty(steps_rows)
+        self.out_y = np.empty((self.times.size if times is not None else steps_rows, n))
+        dense_rows = rows if dense else 0
+        self.dense_t = np.empty((dense_rows, 2))
+        self.dense_r = np.empty((dense_rows, plan[P.DENSE] * n))
+        self.events = np.zeros((len(events), P.EVENT), np.int64)
+        for row, event in zip(self.events, events, strict=True):
+            row[P.ADDRESS], row[P.DIRECTION], row[P.LEFT] = event.address, event.direction, event.terminal or -1
+        event_rows = max(rows, len(events)) if events else 0
+        self.theta_of = np.empty(len(events))
+        self.event_index = np.empty(event_rows, np.int64)
+        self.event_t = np.empty(event_rows)
+        self.event_y = np.empty((event_rows, n))
+        self._arguments = (plan, num, self.work, self.times, self.out_t, self.out_y, self.dense_t, self.dense_r,
+                           self.events, self.theta_of, self.event_index, self.event_t, self.event_y)
+
+    @property
+    def y(self) -> Array:
+        """The current state (a view)."""
+        return self.work[:self.problem.size]
+
+    def start(self) -> int:
+        """Evaluate at the beginning; a code of `kernels.plan`."""
+        with _COMPILING:  # compile both here, once
+            self.plan[P.BUDGET] = 0
+            kernels.run(*self._arguments)
+            return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self.out_y, self.work))
+
+    def chunk(self, budget: int) -> int:
+        """At most `budget` steps; a code of `kernels.plan`."""
+        self.plan[P.BUDGET] = budget
+        return int(kernels.run(*self._arguments))
+
+    def failure(self, code: int) -> str:
+        """Words for a code that is a failure."""
+        plan, t = self.plan, float(self.num[P.T])
+        if code == P.FAILED_RHS:
+            at = float(self.num[P.T_BAD])
+            reason = self.problem.explain(int(plan[P.CODE]), at)
+            return f"stopped at t = {t:.9g} s: {reason}"
+        if code == P.FAILED_STAGES:
+            return (f"stopped at t = {t:.9g} s: the stages of {self.integrator.name!r} did not converge with step "
+                    f"{abs(self.num[P.H]):g} s; take a smaller step (the fixed-point iteration needs a step well below "
+                    "the shortest time constant)")
+        if code == P.FAILED_EVENT:
+            return f"stopped at t = {t:.9g} s: event function number {plan[P.WORST]} is not a number"
+        worst = self.problem.names[int(plan[P.WORST])]
+        return (f"stopped at t = {t:.9g} s: the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays "
+                f"above the tolerance; largest for {worst}: a singularity or a jump in the forces is near, or the "
+                "tolerances are too tight")
+
+
+@dataclass
+class Record:
+    """What a run has written."""
+
+    t: list[Array] = field(default_factory=list)
+    y: list[Array] = field(default_factory=list)
+    dense_t: list[Array] = field(default_factory=list)
+    dense_r: list[Array] = field(default_factory=list)
+    event_index: list[NDArray[np.int64]] = field(default_factory=list)
+    event_t: list[Array] = field(default_factory=list)
+    event_y: list[Array] = field(default_factory=list)
+
+    def take(self, run: Run) -> None:
+        """Move the contents of the buffers here."""
+        for counter, pairs in (
+            (P.ROWS, ((self.t, run.out_t), (self.y, run.out_y))),
+            (P.DENSE_ROWS, ((self.dense_t, run.dense_t), (self.dense_r, run.dense_r))),
+            (P.EVENT_ROWS, ((self.event_index, run.event_index), (self.event_t, run.event_t),
+                            (self.event_y, run.event_y))),
+        ):
+            rows = int(run.plan[counter])
+            if rows:
+                for kept, buffer in pairs:
+                    kept.append(buffer[:rows].copy())  # type: ignore[attr-defined]
+                run.plan[counter] = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: status "finished", "event", "interrupted" or "failed", and a sentence."""
+
+    status: str
+    message: str
+
+
+def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
+    """Run to the end, an event, a failure or ctrl-C."""
+    plan, num = run.plan, run.num
+    code = run.start()
+    budget = max(1, 40_000 // max(run.problem.size, 1))
+    bar = Progress(float(num[P.T0]), float(num[P.T_END])) if progress else None
+    with Interrupt() as interrupt:
+        while code == P.MORE and not interrupt.asked:
+            before, done = time.perf_counter(), int(plan[P.ACCEPTED] + plan[P.REJECTED])
+            code = run.chunk(budget)
+            seconds = time.perf_counter() - before
+            record.take(run)
+            done = int(plan[P.ACCEPTED] + plan[P.REJECTED]) - done
+            if done >= budget:  # not cut short by a buffer
+                budget = max(1, int(budget * min(4.0, max(0.25, CHUNK_SECONDS / max(seconds, 1e-9)))))
+            if bar is not None:
+                bar.show(float(num[P.T]), float(num[P.H_LAST] or num[P.H]), int(plan[P.ACCEPTED]), code != P.MORE)
+    record.take(run)
+    t = float(num[P.T])
+    if code == P.FINISHED:
+        return Outcome("finished", f"reached the end of t_span at t = {t:.9g} s")
+    if code == P.EVENT_STOP:
+        return Outcome("event", f"a terminal event ended the run at t = {t:.9g} s")
+    if code == P.MORE:
+        if bar is not None:
+            bar.show(t, float(num[P.H]), int(plan[P.ACCEPTED]), True)
+        return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(num[P.T_END]):.9g} s")
+    return Outcome("failed", run.failure(code))
+
+
+def joined(parts: list[Any], width: int | None = None) -> Any:
+    """The parts as one array; an empty one of that width when there are none."""
+    if parts:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return np.empty(0) if width is None else np.empty((0, width))

@@ -1,0 +1,131 @@
+"""Dormand-Prince 5(4): the step, its error, and the choice of the next step.
+
+The error of a step is the root mean square of E / (atol + rtol max(|y|, |y_new|)) and must not exceed 1. The next step
+follows by PI control (K. Gustafsson, ACM Trans. Math. Softw. 17 (1991) 533-554; constants of Hairer's DOPRI5):
+
+    h_new = h * 0.9 * error_old^beta / error^(1/5 - 0.75 beta),   beta = 0.04
+
+The first step is chosen as in Hairer, Norsett & Wanner I, section II.4.
+"""
+
+from math import sqrt
+
+from ...core.jit import checked, exact
+from .common import evaluate, finite, vector
+from .plan import (
+    ATOL, K1, K2, K3, K4, K5, K6, K7, MAX_STEP, N, RTOL, T, T_END, TEMP, WORST, Y, Y_NEW,
+)
+from .tableaus import (
+    A21, A31, A32, A41, A42, A43, A51, A52, A53, A54, A61, A62, A63, A64, A65, A71, A73, A74, A75, A76,
+    C2, C3, C4, C5, E1, E3, E4, E5, E6, E7,
+)
+
+SAFETY, BETA = 0.9, 0.04
+SHRINK, GROW = 0.2, 10.0  # bounds of h_new / h
+NO_STEP = 1e300  # error of a step that f did not allow
+
+
+@checked
+def dopri5_step(plan, num, t, h, work):
+    """Y_NEW and its slope K7 from Y and its slope K1; returns the error, NO_STEP when f failed."""
+    n = plan[N]
+    y, y_new, stage = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, TEMP)
+    k1, k2, k3 = vector(plan, work, K1), vector(plan, work, K2), vector(plan, work, K3)
+    k4, k5, k6, k7 = vector(plan, work, K4), vector(plan, work, K5), vector(plan, work, K6), vector(plan, work, K7)
+    for i in range(n):
+        stage[i] = y[i] + h * (A21 * k1[i])
+    if not evaluate(plan, num, t + C2 * h, stage, k2):
+        return NO_STEP
+    for i in range(n):
+        stage[i] = y[i] + h * (A31 * k1[i] + A32 * k2[i])
+    if not evaluate(plan, num, t + C3 * h, stage, k3):
+        return NO_STEP
+    for i in range(n):
+        stage[i] = y[i] + h * (A41 * k1[i] + A42 * k2[i] + A43 * k3[i])
+    if not evaluate(plan, num, t + C4 * h, stage, k4):
+        return NO_STEP
+    for i in range(n):
+        stage[i] = y[i] + h * (A51 * k1[i] + A52 * k2[i] + A53 * k3[i] + A54 * k4[i])
+    if not evaluate(plan, num, t + C5 * h, stage, k5):
+        return NO_STEP
+    for i in range(n):
+        stage[i] = y[i] + h * (A61 * k1[i] + A62 * k2[i] + A63 * k3[i] + A64 * k4[i] + A65 * k5[i])
+    if not evaluate(plan, num, t + h, stage, k6):
+        return NO_STEP
+    for i in range(n):
+        y_new[i] = y[i] + h * (A71 * k1[i] + A73 * k3[i] + A74 * k4[i] + A75 * k5[i] + A76 * k6[i])
+    if not evaluate(plan, num, t + h, y_new, k7):
+        return NO_STEP
+    return error_norm(plan, num, h, work)
+
+
+@exact
+def error_norm(plan, num, h, work):
+    """Error of the step in units of the tolerance, NO_STEP when it is not a number; WORST is where it is largest."""
+    n, rtol = plan[N], num[RTOL]
+    y, y_new, atol = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, ATOL)
+    k1, k3, k4 = vector(plan, work, K1), vector(plan, work, K3), vector(plan, work, K4)
+    k5, k6, k7 = vector(plan, work, K5), vector(plan, work, K6), vector(plan, work, K7)
+    total, largest, worst = 0.0, -1.0, 0
+    for i in range(n):
+        scale = atol[i] + rtol * max(abs(y[i]), abs(y_new[i]))
+        e = h * (E1 * k1[i] + E3 * k3[i] + E4 * k4[i] + E5 * k5[i] + E6 * k6[i] + E7 * k7[i]) / scale
+        square = e * e
+        total += square
+        if not square <= largest:
+            largest, worst = square, i
+    plan[WORST] = worst
+    error = sqrt(total / n)
+    return error if error <= NO_STEP else NO_STEP
+
+
+@exact
+def next_step(h, error, error_old, may_grow):
+    """The step after one with this error; without `may_grow` it is not longer."""
+    if error >= NO_STEP:
+        return 0.25 * h
+    factor = GROW
+    if error > 0.0:
+        factor = SAFETY * error_old ** BETA / error ** (0.2 - 0.75 * BETA)
+    if not error <= 1.0:  # rejected: without the memory
+        factor = min(1.0, SAFETY / error ** (0.2 - 0.75 * BETA))
+    return h * max(SHRINK, min(GROW if may_grow else 1.0, factor))
+
+
+@exact
+def scaled_norm(plan, num, x, work):
+    """Root mean square of x / (atol + rtol |y|)."""
+    y, atol = vector(plan, work, Y), vector(plan, work, ATOL)
+    total = 0.0
+    for i in range(plan[N]):
+        e = x[i] / (atol[i] + num[RTOL] * abs(y[i]))
+        total += e * e
+    return sqrt(total / plan[N])
+
+
+@checked
+def first_step(plan, num, work):
+    """Size of a first step whose error is about the tolerance; K1 is known."""
+    n = plan[N]
+    span = num[T_END] - num[T]
+    sign = 1.0 if span > 0.0 else -1.0
+    longest = min(abs(span), num[MAX_STEP])
+    y, k1, y_new, k2 = vector(plan, work, Y), vector(plan, work, K1), vector(plan, work, Y_NEW), vector(plan, work, K2)
+    d0, d1 = scaled_norm(plan, num, y, work), scaled_norm(plan, num, k1, work)
+    h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+    h = min(h, longest)
+    for _ in range(40):  # f may be defined only close by
+        for i in range(n):
+            y_new[i] = y[i] + sign * h * k1[i]
+        if evaluate(plan, num, num[T] + sign * h, y_new, k2) and finite(k2):
+            break
+        h *= 0.1
+    else:
+        return sign * h
+    stage = vector(plan, work, TEMP)
+    for i in range(n):
+        stage[i] = k2[i] - k1[i]
+    d2 = scaled_norm(plan, num, stage, work) / h
+    steepest = max(d1, d2)
+    h1 = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** 0.2
+    return sign * min(100.0 * h, h1, longest)

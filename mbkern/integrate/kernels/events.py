@@ -1,0 +1,118 @@
+"""Where event functions g(t, q, p) change sign within a step.
+
+A crossing lies where g leaves the sign it had at the beginning of the step, and is found on the dense output by false
+position (the Illinois rule) to a few roundings of t. Two crossings of one g within a step go unseen, as with every
+method that looks at the ends of steps only.
+"""
+
+from ...core.jit import checked, exact
+from .calls import call_event
+from .common import vector
+from .dense import interpolate
+from .plan import (
+    ADDRESS, DIRECTION, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, LEFT, MORE, N, N_EVENTS, SIDE, SPLIT, T, TEMP, WORST, Y,
+    Y_NEW,
+)
+
+EPSILON = 2.220446049250313e-16
+
+
+@exact
+def event_value(plan, address, t, y):
+    return call_event(address, t, y, plan[SPLIT], plan[N] - plan[SPLIT])
+
+
+@exact
+def sign_of(g):
+    return 1 if g > 0.0 else -1 if g < 0.0 else 0
+
+
+@checked
+def start_events(plan, num, events, work):
+    """Signs of all event functions at the beginning; MORE, or FAILED_EVENT when one is not a number."""
+    for e in range(plan[N_EVENTS]):
+        g = event_value(plan, events[e, ADDRESS], num[T], vector(plan, work, Y))
+        if not g == g:
+            plan[WORST] = e
+            return FAILED_EVENT
+        events[e, SIDE] = sign_of(g)
+    return MORE
+
+
+@exact
+def locate(plan, address, t, h, g_end, side, work):
+    """theta of the crossing, as the end of a bracket where g has left the sign `side`."""
+    y = vector(plan, work, TEMP)
+    a, b = 0.0, 1.0
+    interpolate(plan, 0.0, work, y)
+    g_a, g_b = event_value(plan, address, t, y), g_end
+    if sign_of(g_a) != side:  # rounding at the beginning of the step
+        g_a = -g_b
+    width = 4.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
+    last = 0
+    for _ in range(200):
+        if b - a <= width or g_b == 0.0:
+            break
+        x = b - g_b * (b - a) / (g_b - g_a)
+        if not a < x < b:
+            x = 0.5 * (a + b)
+        # keep off the ends, or false position would close the bracket from one side only
+        x = min(max(x, a + 0.25 * width), b - 0.25 * width)
+        interpolate(plan, x, work, y)
+        g = event_value(plan, address, t + x * h, y)
+        if not g == g:
+            return -1.0
+        if sign_of(g) == side:
+            a, g_a = x, g
+            if last == 1:
+                g_b *= 0.5
+            last = 1
+        else:
+            b, g_b = x, g
+            if last == 2:
+                g_a *= 0.5
+            last = 2
+    return b
+
+
+@checked
+def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y, work):
+    """Write the crossings of the step from Y to Y_NEW in order of time.
+
+    `theta_of` is room for one number an event. Returns the code of :mod:`.plan` and theta where the run ends (1 for
+    the whole step).
+    """
+    count = plan[N_EVENTS]
+    y_new = vector(plan, work, Y_NEW)
+    found = 0
+    for e in range(count):
+        theta_of[e] = 2.0
+        g = event_value(plan, events[e, ADDRESS], t + h, y_new)
+        if not g == g:
+            plan[WORST] = e
+            return FAILED_EVENT, 0.0
+        side, new = events[e, SIDE], sign_of(g)
+        events[e, SIDE] = new
+        if side != 0 and new != side and events[e, DIRECTION] * side <= 0:
+            theta_of[e] = locate(plan, events[e, ADDRESS], t, h, g, side, work)
+            if theta_of[e] < 0.0:
+                plan[WORST] = e
+                return FAILED_EVENT, 0.0
+            found += 1
+    for _ in range(found):
+        first = 0
+        for e in range(count):
+            if theta_of[e] < theta_of[first]:
+                first = e
+        theta = theta_of[first]
+        theta_of[first] = 2.0
+        row = plan[EVENT_ROWS]
+        event_index[row] = first
+        event_t[row] = t + theta * h
+        interpolate(plan, theta, work, event_y[row])
+        plan[EVENT_ROWS] = row + 1
+        if events[first, LEFT] > 0:
+            events[first, LEFT] -= 1
+            if events[first, LEFT] == 0:
+                return EVENT_STOP, theta
+    return MORE, 1.0

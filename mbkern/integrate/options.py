@@ -1,0 +1,149 @@
+"""The arguments of `simulate` and `Stepper`, validated: every refusal names the argument and what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import MethodError, StateError
+from ..inputs import Array
+from ..model.checks import number, show
+from .kernels import plan as P
+
+SMALLEST_RTOL = 100 * np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """A way to take steps.
+
+    Attributes
+    ----------
+    name : str
+    about : str
+        One line for people.
+    kind, stages : int
+        For the kernels.
+    order : int
+        The global error shrinks with this power of the step.
+    adaptive : bool
+        Whether it chooses its steps by a tolerance.
+    dense : int
+        Vectors of a step's dense output (4: cubic Hermite, order 3; 5: order 4).
+    """
+
+    name: str
+    about: str
+    kind: int
+    stages: int
+    order: int
+    adaptive: bool = False
+    dense: int = 4
+
+
+INTEGRATORS = {entry.name: entry for entry in (
+    Integrator("rk4", "classical Runge-Kutta, order 4, fixed step", P.RK4, 4, 4),
+    Integrator("dopri5", "Dormand-Prince 5(4), adaptive", P.DOPRI5, 7, 5, True, 5),
+    Integrator("midpoint", "implicit midpoint rule, order 2, symplectic, fixed step", P.GAUSS, 1, 2),
+    Integrator("gauss4", "Gauss collocation, order 4, symplectic, fixed step", P.GAUSS, 2, 4),
+    Integrator("gauss6", "Gauss collocation, order 6, symplectic, fixed step", P.GAUSS, 3, 6),
+)}
+
+
+def integrator_named(name: Any) -> Integrator:
+    """The integrator of that name, or a MethodError that lists the names."""
+    if not isinstance(name, str) or name not in INTEGRATORS:
+        raise MethodError(f"integrator: expected one of {', '.join(INTEGRATORS)}, got {show(name)}")
+    return INTEGRATORS[name]
+
+
+def interval(value: Any) -> tuple[float, float]:
+    """Two different finite times."""
+    try:
+        begin, end = value
+    except (TypeError, ValueError):
+        raise StateError(f"t_span: expected two times (begin, end), got {show(value)}") from None
+    t0, t1 = number(begin, "t_span[0]", StateError), number(end, "t_span[1]", StateError)
+    if t0 == t1:
+        raise StateError(f"t_span: begin and end are both {t0:g}; expected two different times "
+                         "(end before begin integrates backward)")
+    return t0, t1
+
+
+def positive(value: Any, what: str) -> float:
+    """A finite number greater than zero."""
+    x = number(value, what, StateError)
+    if not x > 0.0:
+        raise StateError(f"{what}: expected a positive number, got {x:g}")
+    return x
+
+
+def nonzero(value: Any, what: str) -> float:
+    """A finite number other than zero; a negative step goes back in time."""
+    x = number(value, what, StateError)
+    if x == 0.0:
+        raise StateError(f"{what}: expected a number other than zero, got {x:g}")
+    return x
+
+
+def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Array]:
+    """The relative tolerance, and the absolute one for each unknown."""
+    relative = positive(rtol, "rtol")
+    if relative < SMALLEST_RTOL:
+        raise StateError(f"rtol: expected at least {SMALLEST_RTOL:.2g}, got {relative:g}: float64 cannot do better")
+    if np.ndim(atol) == 0:
+        return relative, np.full(size, positive(atol, "atol"))
+    try:
+        absolute = np.array(atol, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"atol: expected a number or {size} numbers, got {show(atol)}") from None
+    if absolute.shape != (size,):
+        raise StateError(f"atol: expected a number or {size} numbers (nq + nv), got shape {absolute.shape}")
+    if not (absolute > 0.0).all() or not np.isfinite(absolute).all():
+        raise StateError("atol: expected positive finite numbers")
+    return relative, absolute
+
+
+def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float) -> int:
+    """Number of equal steps, none longer than `step` and `max_step`."""
+    if step is None and max_step is None:
+        raise StateError(f"step: integrator {integrator.name!r} has fixed steps and needs their size in seconds, "
+                         f'e.g. step={10.0 ** math.floor(math.log10(abs(span) / 1000)):g}; "dopri5" chooses its own')
+    sizes = [positive(value, what) for value, what in ((step, "step"), (max_step, "max_step")) if value is not None]
+    wanted = abs(span) / min(sizes)
+    if wanted > 2.0 ** 53:
+        raise StateError(f"step: {min(sizes):g} s is too small for {abs(span):g} s: the steps could not be counted")
+    return max(1, math.ceil(wanted * (1.0 - 1e-12)))
+
+
+def output_times(value: Any, t0: float, t_end: float) -> Array:
+    """Times of the output: within the span, in the order of the run."""
+    try:
+        times = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"t_eval: expected times, got {show(value)}") from None
+    if times.ndim != 1 or times.size == 0:
+        raise StateError(f"t_eval: expected a list of times, got shape {times.shape}")
+    if not np.isfinite(times).all():
+        raise StateError("t_eval: expected finite times")
+    low, high = min(t0, t_end), max(t0, t_end)
+    outside = (times < low) | (times > high)
+    if outside.any():
+        raise StateError(f"t_eval: {times[np.argmax(outside)]:g} is outside t_span ({t0:g}, {t_end:g})")
+    order = np.diff(times) * (1.0 if t_end > t0 else -1.0)
+    if not (order > 0.0).all():
+        j = int(np.argmin(order > 0.0))
+        direction = "increasing" if t_end > t0 else "decreasing (backward integration)"
+        raise StateError(f"t_eval: expected {direction} times, got {times[j]:g} before {times[j + 1]:g}; sort it")
+    return times
+
+
+def count(value: Any, what: str) -> int:
+    """A whole number, at least 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise StateError(f"{what}: expected a whole number, at least 1, got {show(value)}")
+    return int(value)

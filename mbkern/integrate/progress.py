@@ -1,0 +1,65 @@
+"""A progress bar of one line, for terminals and notebooks alike, and a polite reaction to ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any, TextIO
+
+WIDTH = 30
+INTERVAL = 0.1  # seconds between two pictures
+
+
+class Progress:
+    """Bar, simulated time, rate (simulated seconds per second) and current step, rewritten in place."""
+
+    def __init__(self, t0: float, t_end: float, stream: TextIO | None = None) -> None:
+        self._t0, self._t_end = t0, t_end
+        self._stream = stream or sys.stderr
+        self._begin = time.perf_counter()
+        self._shown = 0.0
+        self._length = 0
+
+    def show(self, t: float, step: float, steps: int, last: bool = False) -> None:
+        """Draw, unless it was just drawn."""
+        now = time.perf_counter()
+        if not last and now - self._shown < INTERVAL:
+            return
+        self._shown = now
+        part = (t - self._t0) / (self._t_end - self._t0)
+        rate = abs(t - self._t0) / max(now - self._begin, 1e-9)
+        bar = "#" * int(WIDTH * part)
+        text = (f"[{bar:<{WIDTH}}] {part:4.0%}  t = {t:.6g} s  {rate:.3g} s/s  step {abs(step):.2g} s  "
+                f"{steps} steps")
+        # carriage return and padding instead of control codes: a notebook shows this as a terminal does
+        self._stream.write("\r" + text.ljust(self._length) + ("\n" if last else ""))
+        self._stream.flush()
+        self._length = len(text)
+
+
+class Interrupt:
+    """While active, ctrl-C sets `asked` instead of raising: compiled chunks finish, nothing computed is lost."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: Any = None
+        self._active = False
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            # a program that ignores ctrl-C, or handles it outside Python, keeps doing so
+            if callable(self._before):
+                signal.signal(signal.SIGINT, self._ask)
+                self._active = True
+        return self
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._active:
+            signal.signal(signal.SIGINT, self._before)

@@ -1,0 +1,45 @@
+"""A state y = (q, p) from names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..errors import StateError
+from .checks import near, show
+from .model import Model
+
+
+def pack(model: Model, q: Any, p: Any) -> NDArray[np.float64]:
+    """See :meth:`Model.pack`."""
+    sizes = np.diff([*model.q_offsets, model.nq])
+    q = _filled(model, "q", q, model.neutral(), model._coordinate_index, model.q_offsets, sizes)
+    p = _filled(model, "p", p, np.zeros(model.nv), model._speed_index, model.v_offsets, model.dofs)
+    return np.concatenate((inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names)))
+
+
+def _filled(model: Model, what: str, given: Any, rest: NDArray[np.float64], places: dict[str, int],
+            starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Any:
+    """`given`, or `rest` with the named numbers of `given` in their places."""
+    if given is None:
+        return rest
+    if not isinstance(given, Mapping):
+        return given
+    for name, value in given.items():
+        if name in places:
+            at, size = places[name], 1
+        elif name in model._body_index:
+            body = model._body_index[name]
+            at, size = int(starts[body]), int(sizes[body])
+        else:
+            names = {**places, **model._body_index}
+            hint = near(name, names) if isinstance(name, str) else ""
+            raise StateError(f"{what}: model {model.name!r} has no coordinate or body named {show(name)}.{hint}")
+        numbers = inputs.real_array(np.atleast_1d(value), f"{what}[{name!r}]", (size,),
+                                    "one number" if size == 1 else f"{size} numbers")
+        rest[at:at + size] = numbers
+    return rest
