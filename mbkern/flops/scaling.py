@@ -32,7 +32,7 @@ EVALUATION, INTEGRATION = "evaluation", "integration"
 QUICK_SIZES, SIZES = (2, 4, 8, 16, 32, 64), (2, 4, 8, 16, 32, 64, 128, 256, 512)
 # methods whose work grows with the cube of N on these families: beyond this many freedoms or multipliers they are left out
 CUBIC_LIMIT = {("dah", "chain"): 800, ("hzu", "carousel"): 800}
-Peer = Callable[[Model], Callable[[], object]]
+Peer = Callable[[Model], Callable[[], object] | None]
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def study(
     methods : sequence of str, optional
         Methods of `System`; by default all. Where a method is cubic, large trees are left out.
     peers : dict of name -> function, optional
-        Other libraries: the function takes a model and returns a call to be timed.
+        Other libraries: the function takes a model and returns a call to be timed, or None if it cannot serve the model.
     integrate : bool
         Whether to time integrations over `span` seconds of motion as well (`System.simulate`, tolerance 1e-6).
     seconds : float
@@ -299,7 +299,7 @@ def study(
                 model = FAMILIES[family](N, joint_of(n))
                 ours = [name for name in names if not _too_large(name, family, n, N)]
                 calls = {name: evaluation(model, name) for name in ours}
-                calls |= {name: peer(model) for name, peer in (peers or {}).items()}
+                calls |= {name: call for name, peer in (peers or {}).items() if (call := peer(model)) is not None}
                 times = best_times(calls, seconds)
                 out += [Measurement(family, n, N, name, EVALUATION, ns) for name, ns in times.items()]
                 if integrate:
