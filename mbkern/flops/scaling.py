@@ -116,7 +116,7 @@ class Study:
 
     # ---- results on disk ----
     def write(self, folder: str | Path) -> list[Path]:
-        """scaling.csv, exponents.csv, claims.md, and scaling.png and .svg if matplotlib is there; returns the paths."""
+        """scaling.csv, exponents.csv, claims.md, and figures of the curves (PNG, SVG) if matplotlib is there; returns the paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / "scaling.csv", folder / "exponents.csv", folder / "claims.md"]
@@ -131,13 +131,14 @@ class Study:
                 exponent = self.exponent(*curve)
                 lines.writerow([*curve, "" if exponent is None else f"{exponent:.3f}"])
         paths[2].write_text(claims_table(self.claims()) + "\n")
-        try:
-            figure = self.plot()
-        except ImportError:
-            return paths
-        for ending in ("png", "svg"):
-            paths.append(folder / f"scaling.{ending}")
-            figure.savefig(paths[-1], dpi=110)
+        for what in dict.fromkeys(m.what for m in self.measurements):
+            try:
+                figure = self.plot(what)
+            except ImportError:
+                break
+            for ending in ("png", "svg"):
+                paths.append(folder / f"{what}.{ending}")
+                figure.savefig(paths[-1], dpi=110)
         return paths
 
     def plot(self, what: str = EVALUATION) -> Any:
