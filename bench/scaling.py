@@ -2,8 +2,8 @@
 
     python bench/scaling.py [--quick] [--integrate] [--out FOLDER]
 
-Every method of mbkern, and where installed `pin.aba` (Pinocchio) and `mj_forward` (MuJoCo). Prints the fitted growth exponents and
-the claims of the papers with what was measured for them; writes CSV files and figures to a folder.
+Every method of mbkern, and where installed `pin.aba` (Pinocchio) and `mj_forward` (MuJoCo). Prints the fitted growth
+exponents and the claims of the papers with what was measured for them; writes CSV files and figures to a folder.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def mujoco_call(model):
     return lambda: mujoco.mj_forward(peer.model, peer.data)
 
 
-PEERS = {name: call for name, module, call in (
-    ("pin.aba", "pinocchio", pinocchio_call), ("mj_forward", "mujoco", mujoco_call)) if importlib.util.find_spec(module)}
+KNOWN = {"pin.aba": ("pinocchio", pinocchio_call), "mj_forward": ("mujoco", mujoco_call)}
+PEERS = {name: call for name, (module, call) in KNOWN.items() if importlib.util.find_spec(module)}
 
 
 def main():
@@ -67,7 +67,7 @@ def main():
     options = parser.parse_args()
     result = study(sizes=QUICK_SIZES if options.quick else SIZES, peers=PEERS, integrate=options.integrate,
                    seconds=0.005 if options.quick else 0.03)
-    print("| family | freedoms | method | what | largest N | microseconds | time ~ N^b |\n|---|---|---|---|---|---|---|")
+    print("| family | freedoms | method | what | largest N | microseconds | time ~ N^b |\n" + "|---" * 7 + "|")
     for curve in result.curves():
         N, ns = result.times(*curve)
         exponent = result.exponent(*curve)

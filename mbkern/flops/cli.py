@@ -1,7 +1,7 @@
 """The subcommands of the command line about flops: `table1`, `bench`, `diagram`.
 
-Each `add_...` takes the subparsers of :mod:`argparse` and sets `run`, a function of the parsed options that returns the exit
-code: ``options.run(options)``.
+Each `add_...` takes the subparsers of :mod:`argparse` and sets `run`, a function of the parsed options that returns
+the exit code: ``options.run(options)``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_model(text: str) -> Model:
         except (TypeError, ValueError) as error:
             if isinstance(error, ModelError):
                 raise
-            raise ModelError(f"model: cannot make {text!r} (write for example chain:20, star:4:10, pipelayer)") from None
+            raise ModelError(f"model: cannot make {text!r} (write chain:20, star:4:10, pipelayer)") from None
     if not Path(text).is_file():
         raise ModelError(f"model: {text!r} is neither a file nor a machine of the zoo (chain:20, carousel:20, "
                          "binary_tree:20, random_tree:20, star:4:10, pipelayer)")
@@ -58,7 +58,7 @@ def add_parsers(subparsers: Any, reader: ReadModel = read_model) -> None:
     ...
     0
     """
-    parser = subparsers.add_parser("table1", help="flops of one evaluation: printed formulas, executed operations, times")
+    parser = subparsers.add_parser("table1", help="flops of one evaluation: formulas, executed operations, times")
     parser.add_argument("model", help="JSON file, or a machine of the zoo: pipelayer, chain:20, star:4:10, ...")
     parser.add_argument("--no-times", action="store_true", help="count only")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")

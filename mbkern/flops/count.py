@@ -1,7 +1,8 @@
 """Executed operations: the sources of the kernels, run on counting numbers.
 
-``level="kernel"`` runs the very source of the compiled kernels (:mod:`mbkern.plain`); ``level="textbook"`` the algorithms as
-they are printed, with dense 6x6 matrices (:mod:`mbkern.flops.textbook`). Both return the numbers as well.
+``level="kernel"`` runs the very source of the compiled kernels (:mod:`mbkern.plain`); ``level="textbook"`` the
+algorithms as they are printed, with dense 6x6 matrices (:mod:`mbkern.flops.textbook`). Both return the numbers as
+well.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Counted:
     total : int
         Flops: additions, subtractions, multiplications, divisions and square roots.
     by_operation : dict
-        The same by "add" (with subtractions), "multiply", "divide", "root"; and "sincos", pairs that are not in `total`.
+        The same by "add" (with subtractions), "multiply", "divide", "root"; and "sincos", pairs not in `total`.
     by_sweep : dict
         Flops by sweep: the functions that the kernel calls, or the sweeps of the printed algorithm.
     by_step : dict
@@ -63,7 +64,8 @@ class Counted:
     pdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __str__(self) -> str:
-        lines = [f"{self.method} ({self.level}): {self.total} flops and {self.by_operation['sincos']} sine-cosine pairs"]
+        pairs = self.by_operation["sincos"]
+        lines = [f"{self.method} ({self.level}): {self.total} flops and {pairs} sine-cosine pairs"]
         for heading, table in (("operation", self.by_operation), ("sweep", self.by_sweep), ("step", self.by_step)):
             lines += [f"  by {heading}: " + ", ".join(f"{name} {n}" for name, n in table.items())] if table else []
         return "\n".join(lines)
@@ -86,12 +88,13 @@ def count(
         At the kernel level a welded body costs nothing (it is merged with its parent when the model is built); at the
         textbook level it is a body whose joint has 0 freedoms.
     method : str
-        Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D L: the
-        ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah", "hzu".
+        Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D
+        L: the ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah",
+        "hzu".
     level : "kernel" or "textbook"
-        The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the weights, the
-        inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do, and "emh-cholesky" ends
-        with mu as the English paper does: what pdot takes there is `outside`.
+        The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the
+        weights, the inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do, and
+        "emh-cholesky" ends with mu as the English paper does: what pdot takes there is `outside`.
     q, p, t : state, optional
         Where to evaluate; by default any state (the count is the same).
     tau : (nv,), optional
@@ -104,9 +107,9 @@ def count(
 
     Notes
     -----
-    Literal zeros and ones of the source and results that nobody uses do not count at the kernel level, because compiled code
-    does not execute them (:mod:`mbkern.flops.numbers`). A compiled user drive (`mb.drive`) is a black box: its own operations
-    are unknown and left out.
+    Literal zeros and ones of the source and results that nobody uses do not count at the kernel level, because
+    compiled code does not execute them (:mod:`mbkern.flops.numbers`). A compiled user drive (`mb.drive`) is a black
+    box: its own operations are unknown and left out.
 
     Examples
     --------
@@ -132,7 +135,7 @@ def count(
 
 
 def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
-    method = METHODS[System(model, name).method]  # raises what is wrong with the name, or with the model for this method
+    method = METHODS[System(model, name).method]  # an error says what is wrong with name or model
     ledger = Ledger()
     module = plain.load(method.rhs.py_func.__module__.rpartition(".")[2])
     block, drives = with_drives(model)

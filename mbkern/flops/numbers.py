@@ -1,9 +1,10 @@
 """A number that counts what is done with it, and the memory it lives in.
 
-One flop is one addition, subtraction, multiplication, division or square root. A sine-cosine pair is counted apart; sign
-changes and comparisons cost nothing. What the compiler removes from a kernel is not counted either:
+One flop is one addition, subtraction, multiplication, division or square root. A sine-cosine pair is counted apart;
+sign changes and comparisons cost nothing. What the compiler removes from a kernel is not counted either:
 
-- A Python float 0.0 or 1.0 met in an operation is a literal of the source: ``x * 0.0``, ``x + 0.0``, ``x * 1.0`` fold away.
+- A Python float 0.0 or 1.0 met in an operation is a literal of the source: ``x * 0.0``, ``x + 0.0``, ``x * 1.0`` fold
+away.
   A number that *happens* to be zero (a model constant, a coordinate) is no literal and counts.
 - An operation counts when its result reaches memory, a comparison or an index. What nobody uses is dead code; it is
   kept apart as `unused`.
@@ -28,7 +29,7 @@ _ADD, _MULTIPLY, _DIVIDE, _ROOT, _SINCOS = range(5)
 
 
 class Page:
-    """The operations under one heading, in the order of OPERATIONS: all that were done, and those whose results were used."""
+    """The operations under one heading, in the order of OPERATIONS: all, and those whose results were used."""
 
     __slots__ = ("done", "used")
 
@@ -91,7 +92,8 @@ class Count:
 
     __slots__ = ("ledger", "operation", "page", "sources", "value")
 
-    def __init__(self, value: float, ledger: Ledger, page: Page | None, operation: int, sources: tuple[Count, ...]) -> None:
+    def __init__(self, value: float, ledger: Ledger, page: Page | None, operation: int,
+                 sources: tuple[Count, ...]) -> None:
         self.value, self.ledger, self.page, self.operation, self.sources = value, ledger, page, operation, sources
 
     def __repr__(self) -> str:

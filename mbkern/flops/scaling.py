@@ -1,8 +1,8 @@
-"""The scaling study: time of one evaluation and of one integration against the number of bodies, and what follows from it.
+"""The scaling study: time of one evaluation and of one integration against the number of bodies.
 
-Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball: 1, 2 and 3 freedoms, the papers'
-rotational, gimbal and ball hinges) by every method, and by other libraries where they are given. `study` measures,
-`Study` fits growth exponents, judges the claims of the papers, and writes tables and figures.
+Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball: 1, 2 and 3 freedoms, the
+papers' rotational, gimbal and ball hinges) by every method, and by other libraries where they are given. `study`
+measures, `Study` fits growth exponents, judges the claims of the papers, and writes tables and figures.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ FAMILIES: dict[str, Callable[..., Model]] = {
     "chain": zoo.chain, "carousel": zoo.carousel, "binary tree": zoo.binary_tree,
 }
 EVALUATION, INTEGRATION = "evaluation", "integration"
+FLOPS_ONLY = "confirmed for flops, not for times"
 QUICK_SIZES, SIZES = (2, 4, 8, 16, 32, 64), (2, 4, 8, 16, 32, 64, 128, 256, 512)
-# methods whose work grows with the cube of N on these families: beyond this many freedoms or multipliers they are left out
+# methods whose work grows with the cube of N: beyond this many freedoms or multipliers they are left out
 CUBIC_LIMIT = {("dah", "chain"): 800, ("hzu", "carousel"): 800}
 Peer = Callable[[Model], Callable[[], object] | None]
 
@@ -111,12 +112,12 @@ class Study:
             if degree != power:
                 verdict = "not confirmed"
             elif exponent > expected + 0.3 and verdict == "confirmed":
-                verdict = "confirmed for flops, not for times"
+                verdict = FLOPS_ONLY
         return Claim(text, f"{'; '.join(shown)} (n = {freedoms})", verdict)
 
     # ---- results on disk ----
     def write(self, folder: str | Path) -> list[Path]:
-        """scaling.csv, exponents.csv, claims.md, and figures of the curves (PNG, SVG) if matplotlib is there; returns the paths."""
+        """scaling.csv, exponents.csv, claims.md and, with matplotlib, figures (PNG, SVG); returns the paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / "scaling.csv", folder / "exponents.csv", folder / "claims.md"]
@@ -204,7 +205,7 @@ def _same_on_all(freedoms: int, bodies: int = 60) -> Claim:
     times = best_times({family: evaluation(model, "emh-ldl") for family, model in models.items()}, 0.1)
     spread = max(times.values()) / min(times.values())
     same = "equal flops" if len(flops) == 1 else f"flops {min(flops)} to {max(flops)}"
-    verdict = "not confirmed" if len(flops) > 1 else "confirmed" if spread < 1.25 else "confirmed for flops, not for times"
+    verdict = "not confirmed" if len(flops) > 1 else "confirmed" if spread < 1.25 else FLOPS_ONLY
     return Claim("EMH does not depend on the structure",
                  f"{same}; slowest / fastest family {spread:.2f} (n = {freedoms}, N = {bodies})", verdict)
 
@@ -219,8 +220,9 @@ def _ldl_against_lu(bodies: int = 16) -> Claim:
         printed[n] = count(model, "emh-lu", "textbook").total / count(model, "emh-ldl", "textbook").total
         ns = best_times({name: evaluation(model, name) for name in ("emh-ldl", "emh-lu")}, 0.05)
         times[n] = ns["emh-lu"] / ns["emh-ldl"]
-    shown = ("LU / L^T D L for n = 1 to 6: printed algorithms, executed flops " + ", ".join(f"{x:.2f}" for x in printed.values())
-             + "; our kernels, times " + ", ".join(f"{x:.2f}" for x in times.values()) + f" (chain, N = {bodies})")
+    by_flops, by_time = (", ".join(f"{x:.2f}" for x in ratios.values()) for ratios in (printed, times))
+    shown = (f"LU / L^T D L for n = 1 to 6: printed algorithms, executed flops {by_flops}; our kernels, times {by_time} "
+             f"(chain, N = {bodies})")
     good = all(printed[n] > 1.0 and times[n] > 1.0 for n in (4, 5, 6))
     return Claim(text, shown, "confirmed" if good else "not confirmed")
 
@@ -231,7 +233,8 @@ def _where_hzu_wins() -> Claim:
     shown = ("HZU's part of the map for n = 1 to 6: formulas " + ", ".join(f"{100 * x:.0f} %" for x in shares)
              + "; executed flops of our kernels for n = 3, 4 " + ", ".join(f"{100 * x:.0f} %" for x in ours))
     won = [n for n, share in enumerate(shares, 1) if share > 0.0]
-    return Claim("HZU wins for joints of 3 and 4 freedoms only", shown, "confirmed" if won == [3, 4] else "not confirmed")
+    verdict = "confirmed" if won == [3, 4] else "not confirmed"
+    return Claim("HZU wins for joints of 3 and 4 freedoms only", shown, verdict)
 
 
 def claims_table(claims: Sequence[Claim]) -> str:
@@ -272,7 +275,7 @@ def study(
     methods : sequence of str, optional
         Methods of `System`; by default all. Where a method is cubic, large trees are left out.
     peers : dict of name -> function, optional
-        Other libraries: the function takes a model and returns a call to be timed, or None if it cannot serve the model.
+        Other libraries: the function takes a model and returns a call to be timed, None if it cannot serve the model.
     integrate : bool
         Whether to time integrations over `span` seconds of motion as well (`System.simulate`, tolerance 1e-6).
     seconds : float

@@ -19,7 +19,8 @@ def done(ledger):
 
 def test_operations_and_values(ledger):
     x, y = ledger.number(3.0), ledger.number(4.0)
-    results = [x + y, x - y, x * y, x / y, 2.0 * x, x * 2.0, 1.0 / x, 5.0 - x, x + 1.0, 3.0 + x, (x * x).root(), -x, abs(-x)]
+    results = [x + y, x - y, x * y, x / y, 2.0 * x, x * 2.0, 1.0 / x, 5.0 - x, x + 1.0, 3.0 + x, (x * x).root(), -x,
+               abs(-x)]
     assert [r.value for r in results] == [7, -1, 12, 0.75, 6, 6, 1 / 3, 2, 4, 6, 3, -3, 3]
     assert done(ledger) == {"add": 5, "multiply": 4, "divide": 2, "root": 1, "sincos": 0}
 
