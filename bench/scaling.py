@@ -17,9 +17,13 @@ import numpy as np
 
 from mbkern.flops.scaling import QUICK_SIZES, SIZES, claims_table, study
 
+PINOCCHIO_LIMIT = 260  # freedoms: its data hold tensors of freedoms^3 numbers, half a gigabyte here
+
 
 def pinocchio_call(model):
     """`pin.aba` on the same bodies, with a joint of Pinocchio's own for each."""
+    if model.nv > PINOCCHIO_LIMIT:
+        return None
     import pinocchio as pin
 
     def universal():
