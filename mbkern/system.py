@@ -731,10 +731,12 @@ class System:
         >>> fun(0.0, np.zeros(6)).shape
         (6,)
         """
-        nq = self._nq
+        nq, n = self._nq, self._nq + self._nv
 
         def fun(t: float, y: Array) -> Array:
-            return np.concatenate(self.rhs(y[:nq], y[nq:], t))
+            dydt = _empty(n)
+            self.rhs(y[:nq], y[nq:], t, out=(dydt[:nq], dydt[nq:]))
+            return dydt
 
         return fun
 
