@@ -19,6 +19,7 @@ from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
+from .costs import MethodReport, report
 from .embed.handle import CFunc
 from .errors import MethodError, ModelError, StateError
 from .explain import moving_elements, singular
@@ -26,7 +27,7 @@ from .inputs import Array
 from .integrate.simulate import simulate
 from .integrate.solution import Solution
 from .integrate.stepper import Stepper
-from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
+from .methods import METHODS, Method, acceleration_named, method_named
 from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
@@ -140,8 +141,8 @@ class System:
         Returns
         -------
         MethodReport
-            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
-            `.structure`; its `str` is a table.
+            `.chosen`, `.costs` (estimated seconds a call), `.unable` (methods that cannot serve the model, and why) and
+            `.counts`; printed, it is a table.
 
         Examples
         --------
@@ -249,7 +250,7 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
             matrix) or "lagrange-1" (multipliers).
 
         Returns

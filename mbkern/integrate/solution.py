@@ -140,7 +140,7 @@ class Solution:
             raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
         out = np.empty((flat.size, self.q.shape[1] + self.p.shape[1]))
         if starts.size:
-            evaluate_dense(plan, starts, ends, rows, flat, out)
+            evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, out.reshape(-1))
         else:
             out[:] = np.concatenate((self.q[0], self.p[0]))
         q, p = out[:, :self.q.shape[1]].copy(), out[:, self.q.shape[1]:].copy()

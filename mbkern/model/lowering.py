@@ -169,19 +169,20 @@ def _rigid(mass: float, com: Vector, inertia: Matrix, X: Frame) -> tuple[float, 
 
 
 def _rooted(mass: float, com: Vector, inertia: Matrix) -> list[float]:
-    """1/sqrt(m), the centre of mass and the factor of the central inertia; all zero where the inertia is singular."""
+    """The factor L of M = L L^T as a body row holds it; all zero where the inertia is singular."""
     J = tuple(inertia[a][b] for a in range(3) for b in range(a, 3))
     smallest = SINGULAR * max(J[0], J[3], J[5])
     if not (mass > 0.0 and J[0] > smallest):
-        return [0.0] * 10
+        return [0.0] * 14
     d1 = J[3] - J[1] * J[1] / J[0]
     if not d1 > smallest:
-        return [0.0] * 10
+        return [0.0] * 14
     l21 = (J[4] - J[2] * J[1] / J[0]) / d1
     d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
     if not d2 > smallest:
-        return [0.0] * 10
-    return [mass**-0.5, *com, J[1] / J[0], J[2] / J[0], l21, J[0]**-0.5, d1**-0.5, d2**-0.5]
+        return [0.0] * 14
+    roots = [x**0.5 for x in (mass, J[0], d1, d2)]
+    return [1.0 / roots[0], *com, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
 
 
 def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:
