@@ -32,7 +32,7 @@ def able(model):
 
 
 def tolerance_of(method):
-    """The multipliers of hzu go through M^-1 and the constraint forces, which costs a digit at N = 40 (1.3e-10 seen)."""
+    """The multipliers of hzu go through M^-1 and the constraint forces: a digit less (1.3e-10 seen at N = 40)."""
     return 1e-9 if method == "hzu" else TOLERANCE
 
 
