@@ -116,7 +116,7 @@ class Study:
         return Claim(text, f"{'; '.join(shown)} (n = {freedoms})", verdict)
 
     # ---- results on disk ----
-    def write(self, folder: str | Path) -> list[Path]:
+    def write(self, folder: str | Path, claims: Sequence[Claim] | None = None) -> list[Path]:
         """scaling.csv, exponents.csv, claims.md and, with matplotlib, figures (PNG, SVG); returns the paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ class Study:
             for curve in self.curves():
                 exponent = self.exponent(*curve)
                 lines.writerow([*curve, "" if exponent is None else f"{exponent:.3f}"])
-        paths[2].write_text(claims_table(self.claims()) + "\n")
+        paths[2].write_text(claims_table(self.claims() if claims is None else claims) + "\n")
         for what in dict.fromkeys(m.what for m in self.measurements):
             try:
                 figure = self.plot(what)
