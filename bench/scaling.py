@@ -78,8 +78,9 @@ def main():
         fitted = "-" if exponent is None else f"{exponent:.2f}"
         print("| " + " | ".join(map(str, curve)) + f" | {N[-1]} | {ns[-1] / 1e3:.1f} | {fitted} |")
     print()
-    print(claims_table(result.claims()))
-    for path in result.write(options.out):
+    claims = result.claims()
+    print(claims_table(claims))
+    for path in result.write(options.out, claims):
         print(path)
 
 

@@ -603,7 +603,7 @@ class System:
         events : njit g(t, q, p), Event or a list of them, optional
             Zero crossings to record, or to stop at; see `mbkern.event`.
         dense : bool
-            Keep the dense output, for `Solution.sol`.
+            Keep the dense output of every step, for `Solution.sol`.
         progress : bool
             Show a bar on standard error.
         tau : (nv,) or njit f(t, q, p, out), optional

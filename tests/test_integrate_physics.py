@@ -185,20 +185,27 @@ def governor_tau(system, governor):
     return tau
 
 
+@pytest.fixture(scope="module")
+def governed():
+    """The governor, its system and forces, compiled once."""
+    governor = Governor()
+    system = governor.system()
+    return governor, system, governor_tau(system, governor)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning:scipy")
 @pytest.mark.parametrize("integrator, step", [("dopri5", None), ("gauss4", 1e-3), ("gauss6", 2e-3)])
-def test_iftomm_a05(integrator, step):
+def test_iftomm_a05(governed, integrator, step):
     """Stiff: time constants from 5e-5 s on. The Gauss methods take steps far above it, by Newton iteration."""
-    governor = Governor()
-    system = governor.system()
+    governor, system, tau = governed
     beta, spin = np.radians(30.0), 2 * np.pi
     z = -2 * 0.5 * np.cos(beta)
     q0 = np.array([0.0, beta, beta, z])
     p0 = system.momenta(q0, [spin, 0.0, 0.0, 0.0])
     times = np.linspace(0.0, 10.0 if integrator == "dopri5" else 3.0, 61)
     solution = system.simulate(q0, p0, (0.0, times[-1]), integrator, rtol=1e-8, step=step, t_eval=times,
-                               tau=governor_tau(system, governor))
+                               tau=tau)
     assert solution.success, solution.message
     expected = governor.reference([0.0, beta, z, spin, 0.0, 0.0], times)
     # the slider's first jump settles within 1e-4 s, below the steps of the Gauss methods: an error of its size times

@@ -3,6 +3,7 @@
 import io
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,9 +16,14 @@ import pytest
 from integrate_cases import FIXED, ORDER, flying, pendulum, pendulum_angle, quarter_period, state
 
 import mbkern as mb
+from mbkern.core.cabi import ODE
 from mbkern.core.jit import source_stamp
 from mbkern.errors import IntegrationError, MbkernError, MethodError, StateError
+from mbkern.integrate.driver import Record, Run, drive, joined
+from mbkern.integrate.kernels import plan as P
 from mbkern.integrate.kernels import run as run_kernels
+from mbkern.integrate.options import INTEGRATORS
+from mbkern.integrate.problem import Problem
 from mbkern.integrate.progress import Progress
 
 STEP = {"rk4": 1e-3, "midpoint": 1e-4, "gauss4": 1e-3, "gauss6": 1e-3, "dopri5": None}
@@ -232,6 +238,41 @@ def test_plot(tmp_path):
     figure.savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5000
     assert [line.get_label() for line in figure.axes[0].lines] == ["theta", "z"]
+
+
+def test_pickle():
+    system, q, p = state(flying(), 14)
+    solution = system.simulate(q, p, (0.0, 0.2), dense=True)
+    copy = pickle.loads(pickle.dumps(solution))
+    assert np.array_equal(copy.q, solution.q) and repr(copy) == repr(solution)
+    assert np.array_equal(copy.sol(0.1)[1], solution.sol(0.1)[1])
+
+
+# ------------------------------------------------------------------------------- any other ODE
+
+
+@numba.cfunc(ODE)
+def kepler(t, y, dydt, user):
+    y, dydt = numba.carray(y, 4), numba.carray(dydt, 4)
+    cube = (y[0] ** 2 + y[1] ** 2) ** 1.5
+    dydt[0], dydt[1], dydt[2], dydt[3] = y[2], y[3], -y[0] / cube, -y[1] / cube
+
+
+@pytest.mark.parametrize("integrator", ORDER)
+def test_any_c_function(integrator):
+    """The same machine code integrates whatever has the C signature: a Kepler orbit closes after its period."""
+    problem = Problem(kepler.address, 0, 0, 4, 2, np.empty(0, np.int64), lambda code, t: "no value", str)
+    method = INTEGRATORS[integrator]
+    y0 = np.array([0.5, 0.0, 0.0, np.sqrt(3.0)])  # eccentricity 0.5, semi-axis 1
+    n = {"midpoint": 100_000, "rk4": 4000}.get(integrator, 1000)
+    run = Run(problem, method, y0, 0.0, 2 * np.pi, step=0.0 if method.adaptive else 2 * np.pi / n, n_steps=n,
+              rtol=1e-11, atol=1e-12, save_every=1)
+    record = Record()
+    assert drive(run, record).status == "finished"
+    y = joined(record.y)
+    np.testing.assert_allclose(y[-1], y0, rtol=0, atol=1e-6 if integrator == "midpoint" else 1e-7)
+    spin = y[:, 0] * y[:, 3] - y[:, 1] * y[:, 2]  # quadratic: kept by the Gauss methods
+    assert np.abs(spin - spin[0]).max() < (1e-12 if method.kind == P.GAUSS else 1e-8)
 
 
 # ------------------------------------------------------------------------------- long runs, interruption
@@ -468,8 +509,8 @@ BAD = [
     ({"p0": []}, "p0"),
     ({"tau": [1.0, 2.0]}, "tau"),
     ({"tau": [np.nan]}, "tau"),
-    ({"tau": lambda t, q, p, out: None}, "njit"),
-    ({"wrench": lambda t, q, p, out: None}, "njit"),
+    ({"tau": lambda t, q, p, out: None}, "compiled code: decorate it with @numba.njit"),
+    ({"wrench": lambda t, q, p, out: None}, "compiled code: decorate it with @numba.njit"),
     ({"wrench": [1.0]}, "wrench"),
 ]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import MbkernError, ModelError
 from ..methods import METHODS
 from ..model import joint as joints
 from ..model import zoo
@@ -146,11 +146,16 @@ class SelectionMap:
         return axes
 
 
+class MissingMatplotlib(MbkernError, ImportError):
+    """A picture was asked for, and matplotlib is not installed."""
+
+
 def pyplot() -> Any:
+    """matplotlib's pyplot, or an error that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'mbkern[viz]'") from None
+        raise MissingMatplotlib("pictures need matplotlib: pip install 'mbkern[viz]'") from None
     return plt
 
 

@@ -256,7 +256,7 @@ class Solution:
         >>> model = mb.zoo.chain(3)
         >>> data = mb.System(model).simulate(model.neutral(), [0, 0, 0], (0, 1)).to_dict()
         >>> sorted(data)[:4]
-        ['coordinate_names', 'events', 'integrator', 'kinetic']
+        ['coordinate_names', 'events', 'hamiltonian', 'integrator']
         """
         model, energy = self.system.model, self.energy()
         return {

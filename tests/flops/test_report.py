@@ -4,12 +4,13 @@ import argparse
 import csv
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
 
 import mbkern as mb
-from mbkern.errors import MethodError, ModelError
+from mbkern.errors import MbkernError, MethodError, ModelError
 from mbkern.flops.cli import add_parsers, read_model
 from mbkern.flops.scaling import EVALUATION, INTEGRATION, Measurement, Study, flop_polynomial, study
 from mbkern.methods import METHODS
@@ -84,8 +85,8 @@ def test_study_and_its_files(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     peers = {"nothing": lambda model: lambda: None, "cannot": lambda model: None}
-    result = study(freedoms=(1, 2), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.02, seconds=0.002)
-    assert len(result.measurements) == 3 * 2 * 3 * (2 * len(METHODS) + 1)
+    result = study(freedoms=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, seconds=0.002)
+    assert len(result.measurements) == 3 * 3 * (2 * len(METHODS) + 1)
     assert all(m.nanoseconds > 0 for m in result.measurements)
     paths = result.write(tmp_path)
     assert {path.name for path in paths} >= {"scaling.csv", "exponents.csv", "claims.md", "evaluation.png",
@@ -140,6 +141,14 @@ def test_diagram_command(capsys, tmp_path):
         command("diagram", "--dofs", "3", "--out", str(tmp_path / "map.txt"))
     with pytest.raises(ModelError, match="n: expected the freedoms"):
         command("diagram", "--dofs", "7", "--out", str(path))
+
+
+def test_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MbkernError, match=r"pip install 'mbkern\[viz\]'"):
+        command("diagram", "--dofs", "3", "--out", str(tmp_path / "map.png"), "--source", "table1-en", "--size", "3")
+    names = {path.name for path in Study(tuple(made_up(lambda N: N))).write(tmp_path, [])}
+    assert names == {"scaling.csv", "exponents.csv", "claims.md"}
 
 
 @pytest.mark.parametrize("text", ["nowhere.json", "chain:x", "chain", "pipelayer:3", "star:0:1", "chain:-2"])
