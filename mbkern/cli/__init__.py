@@ -7,13 +7,15 @@ input) or 1 (a run that did not reach its end); ctrl-C exits with 130.
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import MbkernError
-from . import simulate
+from . import flops, simulate
 
-COMMANDS = {"simulate": simulate}
+COMMANDS: dict[str, Any] = {"simulate": simulate, **flops.COMMANDS}
 DEFAULT = "simulate"
 
 
@@ -28,7 +30,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="command")
     for name, module in COMMANDS.items():
         module.add_arguments(commands.add_parser(
-            name, help=module.ABOUT, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter))
+            name, help=module.ABOUT, description=inspect.getdoc(module),
+            formatter_class=argparse.RawDescriptionHelpFormatter))
     return top
 
 
