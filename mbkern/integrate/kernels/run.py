@@ -46,7 +46,7 @@ def start(plan, num, events, times, out_t, out_y, work):
 
 @exact
 def open_fixed_step(plan, num, slope_needed, work):
-    """Time of the next step of fixed length, and the slope at its beginning where it is needed; whether that went well."""
+    """Time of the next step of fixed length, and the slope at its beginning where needed; whether that went well."""
     k = plan[ACCEPTED]
     num[T_BAD] = num[T0] + k * num[H]
     if plan[FRESH] == 0 and slope_needed:
