@@ -35,9 +35,10 @@ _COMPILING = threading.Lock()
 def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: Any = "dopri5", rtol: Any = 1e-8,
                    atol: Any = 1e-10, step: Any = None, t_eval: Any = None, threads: Any = None, tau: Any = None,
                    reduce: Any = None, progress: bool = False, reduce_size: Any = 1, max_step: Any = None,
-                   parameters: Any = None) -> BatchSolution:
-    """See `mbkern.System.simulate_batch`."""
-    run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step, parameters)
+                   parameters: Any = None, first: int = 0) -> BatchSolution:
+    """See `mbkern.System.simulate_batch`; `first` is the number that user functions get for the first state."""
+    run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step, parameters,
+              first)
     workers = min(crew.count(threads), max(1, run.total // SMALLEST_PIECE))
     pieces = crew.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
     bar = Tally(run.total, "states") if progress else None
@@ -72,9 +73,11 @@ class Run:
     """All that the states of a batch share: validated arguments, and the arrays of the answer."""
 
     def __init__(self, system: System, Q0: Any, P0: Any, t_span: Any, integrator: Any, rtol: Any, atol: Any, step: Any,
-                 t_eval: Any, tau: Any, reduce: Any, reduce_size: Any, max_step: Any, parameters: Any) -> None:
+                 t_eval: Any, tau: Any, reduce: Any, reduce_size: Any, max_step: Any, parameters: Any,
+                 first: int) -> None:
         model = system.model
         self.system = system
+        self.first = first
         self.method = inputs.integrator(integrator, INTEGRATORS, options.INTEGRATORS)
         self.Q0, self.P0 = inputs.states(system, Q0, P0, ("Q0", "P0"))
         self.total = total = self.Q0.shape[0]
@@ -171,6 +174,7 @@ class Job:
         plan[LP.METHOD], plan[LP.N], plan[LP.NQ], plan[LP.NV] = run.method.kind, nq + nv, nq, nv
         plan[LP.TAU], plan[LP.TAU_CALL] = run.tau_kind, run.tau_call
         plan[LP.OUTPUT], plan[LP.REDUCE_CALL], plan[LP.SLOPES] = run.output, run.reduce_call, run.slopes
+        plan[LP.FIRST] = run.first
         plan[LP.N_STEPS], plan[LP.N_QUATERNIONS] = run.n_steps, quaternions.size
         plan[LP.QUATERNIONS:] = quaternions
         num = np.zeros(P.NUM)

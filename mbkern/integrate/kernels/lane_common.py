@@ -9,7 +9,7 @@ from ...core.jit import checked, exact
 from ...core.lanes import ROW, call_lanes
 from ...core.number import LANES, get, put, root
 from .lane_plan import (
-    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, N, N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS,
+    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FIRST, N, N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS,
     STATE, T_EVAL, TAU, TAU_CALL, VECTORS,
 )
 
@@ -67,7 +67,7 @@ def ask_forces(plan, lane, who, vectors, source, scratch, done):
                 out[j] = 0.0
             done[0] = 0
             call_user(plan[TAU_CALL], lane[T_EVAL, k], y.ctypes.data, y.ctypes.data + 8 * nq, out.ctypes.data,
-                      who[STATE, k], done.ctypes.data)
+                      plan[FIRST] + who[STATE, k], done.ctypes.data)
             if done[0] == 0:
                 who[FAIL, k] = CALLBACK_FAILED
             for j in range(nv):

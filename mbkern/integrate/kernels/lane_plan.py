@@ -17,7 +17,8 @@ N_STEPS = 12  # of a method with fixed steps
 BUDGET = 13  # steps before a chunk returns
 NEXT, END = 14, 15  # the next state to begin, and the end of the piece
 DONE = 16  # states that have come to their end
-N_QUATERNIONS, QUATERNIONS = 17, 18  # places of the quaternions in y from here on
+FIRST = 17  # number that user functions get for the first state
+N_QUATERNIONS, QUATERNIONS = 18, 19  # places of the quaternions in y from here on
 
 NO_TAU, ONE_TAU, EACH_TAU, CALL_TAU = 0, 1, 2, 3
 WRITE_TIMES, REDUCE_TIMES, REDUCE_STEPS = 0, 1, 2  # OUTPUT

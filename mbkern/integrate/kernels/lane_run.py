@@ -16,7 +16,7 @@ from .dopri5 import NO_STEP, next_step
 from .events import EPSILON
 from .lane_common import call_user, column_finite, column_out, copy_column, evaluate, put_forces, unit_lane_quaternions
 from .lane_plan import (
-    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD, N,
+    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD, N,
     N_QUATERNIONS, N_STEPS, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, OUTPUT, QUATERNIONS, REDUCE_CALL,
     REDUCE_STEPS, REDUCE_TIMES, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
     TAU, TIME, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
@@ -124,7 +124,8 @@ def give(plan, who, t, y, j, out_q, out_p, kept, done, k):
             out_p[s, j, i] = y[nq + i]
         return True
     done[0] = 0
-    call_user(plan[REDUCE_CALL], t, y.ctypes.data, y.ctypes.data + 8 * nq, kept[s].ctypes.data, s, done.ctypes.data)
+    call_user(plan[REDUCE_CALL], t, y.ctypes.data, y.ctypes.data + 8 * nq, kept[s].ctypes.data, plan[FIRST] + s,
+              done.ctypes.data)
     return done[0] != 0
 
 
