@@ -97,5 +97,5 @@ def state_callback(f: Any, what: str, nq: int, nv: int, size: int) -> Any:
         return cfunc(types.void(types.float64, doubles, doubles, doubles, types.int64, types.CPointer(types.int64)))(
             callback)
     except Exception as error:
-        raise StateError(f"{what}: {name} does not compile as f(t, q, p, out, i) for float64 t and arrays and an int64 i: "
-                         f"{error}") from error
+        raise StateError(f"{what}: {name} does not compile as f(t, q, p, out, i) for float64 t and arrays and an "
+                         f"int64 i: {error}") from error

@@ -65,20 +65,20 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
     chunk : int, optional
         States in a chunk; by default as many as give about a million numbers of output, at least 4 chunks.
     stream : bool
-        Return an iterator over `Part`, in the order in which they are done: a part is forgotten when you have seen it, so
-        that memory does not grow with the number of states.
+        Return an iterator over `Part`, in the order in which they are done: a part is forgotten when you have seen it,
+        so that memory does not grow with the number of states.
     progress : bool
         Show a progress bar.
     threads : int, optional
         For each chunk; by default one on a `client`, which has workers of its own, and all processors without.
     tau : optional
-        As in `simulate_batch`: numbers, one row for each state, or an njit function f(t, q, p, out, i), where i counts all
-        the states of the ensemble.
+        As in `simulate_batch`: numbers, one row for each state, or an njit function f(t, q, p, out, i), where i counts
+        all the states of the ensemble.
     parameters : Varied, optional
         From `Model.vary`, for all states.
     **options
-        What else `System.simulate_batch` takes: integrator, step, rtol, atol, t_eval, reduce, ...; a reducing function gets
-        the number of the state in the whole ensemble, too.
+        What else `System.simulate_batch` takes: integrator, step, rtol, atol, t_eval, reduce, ...; a reducing function
+        gets the number of the state in the whole ensemble, too.
 
     Returns
     -------
@@ -99,7 +99,8 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
     try:
         Q0, P0 = states
     except (TypeError, ValueError):
-        raise StateError(f"states: expected (Q0, P0), two arrays with a row for each state, got {show(states)}") from None
+        raise StateError("states: expected (Q0, P0), two arrays with a row for each state, got "
+                         f"{show(states)}") from None
     Q, P = inputs.states(system, Q0, P0, ("Q0", "P0"))
     total = Q.shape[0]
     if total == 0:

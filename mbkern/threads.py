@@ -54,7 +54,8 @@ def count(threads: Any = None) -> int:
         affinity = getattr(os, "sched_getaffinity", None)  # not on every system
         wanted = len(affinity(0)) if affinity else os.cpu_count() or 1
     elif isinstance(threads, bool) or not hasattr(threads, "__index__") or int(threads) < 1:
-        raise StateError(f"threads: expected a whole number, at least 1, or None for all processors, got {show(threads)}")
+        raise StateError("threads: expected a whole number, at least 1, or None for all processors, got "
+                         f"{show(threads)}")
     else:
         wanted = int(threads)
     text = os.environ.get(VARIABLE, "").strip()

@@ -32,10 +32,8 @@ def buffer_size(system: System) -> int:
     return B_Y + 2 * (system._nq + system._nv) + system._nv + system._work_size
 
 
-def own_block(system: System, varied: Varied | None) -> Array:
-    """The block in every lane, where each state has constants of its own; else nothing."""
-    if varied is None:
-        return np.empty((0, LANES))
+def own_block(system: System) -> Array:
+    """The block in every lane, for states with constants of their own."""
     own = lanes(system.block.size)
     own[:] = system.block[:, None]
     return own

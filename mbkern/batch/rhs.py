@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..system import System
 
 SMALLEST_PIECE = 16 * LANES  # states; below it a thread costs more than it does
+NO_LANES: Array = np.empty((0, LANES))
 _COMPILING = threading.Lock()
 
 
@@ -40,7 +41,7 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     size = memory.buffer_size(system)
 
     def work() -> None:
-        own = memory.own_block(system, varied)
+        own = NO_LANES if varied is None else memory.own_block(system)
         try:
             buffer = system._lane_buffers.pop()
         except IndexError:
@@ -50,10 +51,10 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
                              buffer)
         system._lane_buffers.append(buffer)
 
-    if not kernels.rhs_rows.signatures:
+    if workers > 1:
         with _COMPILING:  # once, before several threads want it
-            kernels.rhs_rows(function, block, places, values, np.empty((0, LANES)), times, q, p, forces, Qdot, Pdot,
-                             status, 0, 0, memory.lanes(size))
+            kernels.rhs_rows(function, block, places, values, NO_LANES, times, q, p, forces, Qdot, Pdot, status, 0, 0,
+                             NO_LANES)
     crew.run(work, workers)
     if return_status:
         return Qdot, Pdot, status

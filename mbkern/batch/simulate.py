@@ -37,8 +37,8 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                    reduce: Any = None, progress: bool = False, reduce_size: Any = 1, max_step: Any = None,
                    parameters: Any = None, first: int = 0) -> BatchSolution:
     """See `mbkern.System.simulate_batch`; `first` is the number that user functions get for the first state."""
-    run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step, parameters,
-              first)
+    run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
+              parameters, first)
     workers = min(crew.count(threads), max(1, run.total // SMALLEST_PIECE))
     pieces = crew.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
     bar = Tally(run.total, "states") if progress else None
@@ -129,7 +129,8 @@ class Run:
         if self.final and t_eval is not None:
             raise StateError('t_eval: expected None beside reduce="final"')
         if reduce is not None and not self.final and not callable(reduce):
-            raise StateError(f'reduce: expected None, "final" or an njit function f(t, q, p, kept, i), got {show(reduce)}')
+            raise StateError('reduce: expected None, "final" or an njit function f(t, q, p, kept, i), got '
+                             f"{show(reduce)}")
         if t_eval is not None:
             self.times = options.output_times(t_eval, self.t0, self.t_end)
         else:
@@ -167,7 +168,7 @@ class Job:
         nq, nv = model.nq, model.nv
         quaternions = model._quaternions
         places, values = memory.constants(run.varied)
-        own = memory.own_block(system, run.varied)
+        own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)
         self.plan: NDArray[np.int64] = np.zeros(LP.QUATERNIONS + quaternions.size, np.int64)
         plan = self.plan
         plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = run.function, system._lane_block.ctypes.data, own.ctypes.data

@@ -126,8 +126,8 @@ class BatchSolution:
             return None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
 
         counts = np.stack([join("steps"), join("rejected")], axis=1)
-        return BatchSolution(first.integrator, first.t_span, first.t, join("q"), join("p"), join("kept"), join("status"),
-                             join("reached"), counts)
+        return BatchSolution(first.integrator, first.t_span, first.t, join("q"), join("p"), join("kept"),
+                             join("status"), join("reached"), counts)
 
 
 def reason(code: int) -> str:

@@ -18,7 +18,8 @@ from numpy import nan
 
 from . import extended, extended_lu, multipliers, reduced
 from .checks import (
-    ANGLE_LIMIT, BAD_P, BAD_Q, BAD_QUATERNION, BAD_T, BAD_TAU, LIMIT, NOT_FINITE, OK, QUATERNION_SLACK, SINGULAR, beyond,
+    ANGLE_LIMIT, BAD_P, BAD_Q, BAD_QUATERNION, BAD_T, BAD_TAU, LIMIT, NOT_FINITE, OK, QUATERNION_SLACK, SINGULAR,
+    beyond,
 )
 from .drives import drive_value
 from .entry import UNKNOWN

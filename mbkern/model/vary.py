@@ -54,13 +54,14 @@ class Varied:
         self.count = next(len(array) for change in self._changes.values() for array in change.values())
 
     def __repr__(self) -> str:
-        what = ", ".join(f"{' '.join(change)} of {self.model.body_names[body]!r}" for body, change in self._changes.items())
+        names = self.model.body_names
+        what = ", ".join(f"{' '.join(change)} of {names[body]!r}" for body, change in self._changes.items())
         return f"Varied(Model {self.model.name!r}, {self.count} states: {what})"
 
     def __getitem__(self, rows: slice) -> Varied:
         """Some of the states."""
         if not isinstance(rows, slice):
-            raise TypeError(f"expected a slice such as varied[10:20], got {rows!r}; `varied.model_of(i)` is one machine")
+            raise TypeError(f"expected a slice such as varied[10:20], got {rows!r}; varied.model_of(i) is one machine")
         return Varied(self.model, {body: {name: array[rows] for name, array in change.items()}
                                    for body, change in self._changes.items()})
 
@@ -187,4 +188,6 @@ def _plain(value: Any) -> Any:
 
 def _columns(array: Array) -> Any:
     """Nested tuples whose numbers are arrays over the states."""
-    return array if array.ndim == 1 else tuple(_columns(np.ascontiguousarray(array[:, j])) for j in range(array.shape[1]))
+    if array.ndim == 1:
+        return array
+    return tuple(_columns(np.ascontiguousarray(array[:, j])) for j in range(array.shape[1]))

@@ -102,7 +102,8 @@ def test_an_engine_that_fails_says_which_chunk(system, states):
         def submit(self, function, /, *arguments, **keywords):
             return super().submit(os.path.getsize, "no such file")
 
-    with Dying(1) as pool, pytest.raises(mb.errors.IntegrationError, match=r"begins with state \d+ failed.*FileNotFound"):
+    said = r"begins with state \d+ failed.*FileNotFound"
+    with Dying(1) as pool, pytest.raises(mb.errors.IntegrationError, match=said):
         mb.ensemble.run(system, states, (0.0, 0.2), client=pool, **SETTINGS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -86,8 +87,8 @@ def test_any_kind_of_rows():
 
 def test_bad_rows_get_a_status_and_leave_the_others_alone():
     builder = mb.ModelBuilder()
-    builder.add_body("base", joint=[mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.1, 0.0])), mb.ball()], mass=1.0,
-                     inertia=(1, 1, 1))
+    moving = mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.1, 0.0]))
+    builder.add_body("base", joint=[moving, mb.ball()], mass=1.0, inertia=(1, 1, 1))
     builder.add_body("arm", "base", mb.revolute("z"), mass=1.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
     model = builder.build()
     system = mb.System(model, "emh-ldl")
@@ -98,7 +99,7 @@ def test_bad_rows_get_a_status_and_leave_the_others_alone():
              15: checks.BAD_TAU, 17: checks.BAD_T, 20: checks.SINGULAR, 21: checks.NOT_FINITE}
     Q[1, 4], Q[4, 0], P[6, 2], P[9, 0] = np.nan, np.inf, np.nan, 1e250
     Q[12, :4] *= 1.2
-    tau[15, 1], times[17], times[20], P[21, 3] = np.nan, np.nan, 2.5, 1e180
+    tau[15, 1], times[17], times[20], P[21] = np.nan, np.nan, 2.5, (1e180, -2e180, 3e180, 1e180)
     Qdot, Pdot, status = system.rhs_batch(Q, P, times, tau, return_status=True)
     assert {int(i): int(status[i]) for i in np.flatnonzero(status)} == wrong
     fine = status == 0
@@ -159,7 +160,7 @@ def test_threads_really_work_at_once_and_tell_their_errors():
     pieces = crew.Pieces(103, 4, threads=3, smallest=8)
     taken = list(iter(pieces.take, None))
     assert taken[0][0] == 0 and taken[-1][1] == 103
-    assert all(a[1] == b[0] and (a[1] - a[0]) % 4 == 0 for a, b in zip(taken, taken[1:], strict=False))
+    assert all(a[1] == b[0] and (a[1] - a[0]) % 4 == 0 for a, b in pairwise(taken))
 
 
 def test_concurrent_callers_leave_numba_alone():

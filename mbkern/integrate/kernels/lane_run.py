@@ -18,7 +18,7 @@ from .lane_common import call_user, column_finite, column_out, copy_column, eval
 from .lane_plan import (
     BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD, N,
     N_QUATERNIONS, N_STEPS, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, OUTPUT, QUATERNIONS, REDUCE_CALL,
-    REDUCE_STEPS, REDUCE_TIMES, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
+    REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
     TAU, TIME, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
 )
 from .lane_steps import dopri5_lanes, end_slopes, first_steps, midpoint_lanes, rk4_lanes

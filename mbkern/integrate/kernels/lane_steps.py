@@ -114,7 +114,7 @@ def put_errors(plan, num, lane, who, vectors, atol):
 
 @exact
 def scaled_column(plan, num, vectors, atol, source, other, k):
-    """Root mean square of x / (atol + rtol |y|) in lane k, x the vector `source`, less the vector `other` (-1: none)."""
+    """Root mean square of x / (atol + rtol |y|) in lane k, x the vector `source` less the vector `other` (-1: none)."""
     n = plan[N]
     total = 0.0
     for i in range(n):
