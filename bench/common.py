@@ -20,8 +20,9 @@ def interleaved(calls: Calls, repeats: int = 31, seconds: float = 2e-3,
     calls : dict of name -> function without arguments
     repeats : int
         Turns; in each turn every competitor runs for about `seconds`.
-    clock : callable
-        `time.process_time` leaves out the time that other programs take from a competitor with one thread.
+    clock : function
+        `time.thread_time` (processor time of this thread) for competitors that use one thread: it does not count the
+        time that other processes have.
     """
     counts = {}
     for name, call in calls.items():

@@ -52,7 +52,7 @@ def load_callback(f: Any, what: str) -> Any:
     name = getattr(f, "__name__", f)
     if not isinstance(f, Dispatcher):
         raise StateError(f"{what}: expected numbers or an njit function f(t, q, p, out), got {name!r}; "
-                         "decorate it with @numba.njit")
+                         "it is called from compiled code: decorate it with @numba.njit")
     if what == "tau":
         def callback(t, q, p, out, user):
             frame = frame_at(address_of(user))

@@ -155,14 +155,3 @@ def check_inertias(method: Method | AccelerationMethod, model: Model) -> None:
             f"(mass {body.mass:g} kg, moments of inertia {', '.join(f'{x:g}' for x in np.diag(body.inertia))} kg m^2); "
             "give it mass and three positive moments of inertia, or use another method", body.name, body.joint.kind)
 
-
-@dataclass(frozen=True)
-class MethodReport:
-    """What the methods cost."""
-
-    costs: dict[str, float]
-    chosen: str
-
-
-def report(model: Model) -> MethodReport:
-    return MethodReport({}, "emh-ldl")

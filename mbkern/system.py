@@ -22,6 +22,7 @@ from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
+from .costs import MethodReport, report
 from .embed.handle import CFunc
 from .errors import MethodError, ModelError, StateError
 from .explain import moving_elements, singular
@@ -29,7 +30,7 @@ from .inputs import Array
 from .integrate.simulate import simulate
 from .integrate.solution import Solution
 from .integrate.stepper import Stepper
-from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
+from .methods import METHODS, Method, acceleration_named, method_named
 from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
@@ -146,8 +147,8 @@ class System:
         Returns
         -------
         MethodReport
-            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
-            `.structure`; its `str` is a table.
+            `.chosen`, `.costs` (estimated seconds a call), `.unable` (methods that cannot serve the model, and why) and
+            `.counts`; printed, it is a table.
 
         Examples
         --------
@@ -255,7 +256,7 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
             matrix) or "lagrange-1" (multipliers).
 
         Returns
@@ -608,7 +609,7 @@ class System:
         events : njit g(t, q, p), Event or a list of them, optional
             Zero crossings to record, or to stop at; see `mbkern.event`.
         dense : bool
-            Keep the dense output, for `Solution.sol`.
+            Keep the dense output of every step, for `Solution.sol`.
         progress : bool
             Show a bar on standard error.
         tau : (nv,) or njit f(t, q, p, out), optional
@@ -739,7 +740,7 @@ class System:
             Times in seconds.
         integrator : str
             "rk4" (order 4, fixed step), "dopri5" (order 5, adaptive) or "midpoint" (implicit, order 2, symplectic,
-            fixed step).
+            fixed step; by fixed-point iteration only, so where `simulate` turns to Newton's, a state fails here).
         rtol, atol
             Tolerances of "dopri5".
         step : float
@@ -859,10 +860,12 @@ class System:
         >>> fun(0.0, np.zeros(6)).shape
         (6,)
         """
-        nq = self._nq
+        nq, n = self._nq, self._nq + self._nv
 
         def fun(t: float, y: Array) -> Array:
-            return np.concatenate(self.rhs(y[:nq], y[nq:], t))
+            dydt = _empty(n)
+            self.rhs(y[:nq], y[nq:], t, out=(dydt[:nq], dydt[nq:]))
+            return dydt
 
         return fun
 

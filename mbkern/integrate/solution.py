@@ -140,7 +140,7 @@ class Solution:
             raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
         out = np.empty((flat.size, self.q.shape[1] + self.p.shape[1]))
         if starts.size:
-            evaluate_dense(plan, starts, ends, rows, flat, out)
+            evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, out.reshape(-1))
         else:
             out[:] = np.concatenate((self.q[0], self.p[0]))
         q, p = out[:, :self.q.shape[1]].copy(), out[:, self.q.shape[1]:].copy()
@@ -256,7 +256,7 @@ class Solution:
         >>> model = mb.zoo.chain(3)
         >>> data = mb.System(model).simulate(model.neutral(), [0, 0, 0], (0, 1)).to_dict()
         >>> sorted(data)[:4]
-        ['coordinate_names', 'events', 'integrator', 'kinetic']
+        ['coordinate_names', 'events', 'hamiltonian', 'integrator']
         """
         model, energy = self.system.model, self.energy()
         return {

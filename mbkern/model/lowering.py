@@ -181,22 +181,22 @@ def _rigid(mass: Any, com: Any, inertia: Any, X: Any) -> tuple[Any, Any, list[An
 
 
 def _rooted(mass: Any, com: Any, inertia: Any) -> list[Any]:
-    """1/sqrt(m), the centre of mass and the factor of the central inertia; all zero where the inertia is singular."""
+    """The factor L of M = L L^T as a body row holds it; all zero where the inertia is singular."""
     J = tuple(inertia[a][b] for a in range(3) for b in range(a, 3))
     if any(isinstance(x, np.ndarray) for x in (mass, *com, *J)):
         return _rooted_arrays(mass, com, J)
     smallest = SINGULAR * max(J[0], J[3], J[5])
     if not (mass > 0.0 and J[0] > smallest):
-        return [0.0] * 10
+        return [0.0] * 14
     d1 = J[3] - J[1] * J[1] / J[0]
     if not d1 > smallest:
-        return [0.0] * 10
+        return [0.0] * 14
     l21 = (J[4] - J[2] * J[1] / J[0]) / d1
     d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
     if not d2 > smallest:
-        return [0.0] * 10
-    return [1.0 / math.sqrt(mass), *com, J[1] / J[0], J[2] / J[0], l21,
-            1.0 / math.sqrt(J[0]), 1.0 / math.sqrt(d1), 1.0 / math.sqrt(d2)]
+        return [0.0] * 14
+    roots = [math.sqrt(x) for x in (mass, J[0], d1, d2)]
+    return [1.0 / roots[0], *com, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
 
 
 def _rooted_arrays(mass: Any, com: Any, J: Any) -> list[np.ndarray]:
@@ -208,9 +208,9 @@ def _rooted_arrays(mass: Any, com: Any, J: Any) -> list[np.ndarray]:
         l21 = (J[4] - J[2] * J[1] / J[0]) / d1
         d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
         regular = (mass > 0.0) & (J[0] > smallest) & (d1 > smallest) & (d2 > smallest)
-        factors = (1.0 / np.sqrt(mass), x, y, z, J[1] / J[0], J[2] / J[0], l21,
-                   1.0 / np.sqrt(J[0]), 1.0 / np.sqrt(d1), 1.0 / np.sqrt(d2))
-        return [np.where(regular, factor, 0.0) for factor in factors]
+        roots = [np.sqrt(x) for x in (mass, J[0], d1, d2)]
+        factor = [1.0 / roots[0], x, y, z, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
+        return [np.where(regular, number, 0.0) for number in factor]
 
 
 def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:

@@ -194,7 +194,10 @@ def put_change(plan, lane, vectors):
 
 @checked
 def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
-    """Y_NEW from Y by fixed-point iteration in every lane until rounding is all that is left in it; see `gauss`."""
+    """Y_NEW from Y by fixed-point iteration in every lane until rounding is all that is left in it; see `gauss`.
+
+    There is no Newton iteration here: it would need a matrix for each state.
+    """
     n, h = plan[N], num[H]
     size, tiny = abs(h), 1e-300
     for k in range(LANES):

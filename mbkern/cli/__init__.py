@@ -1,0 +1,55 @@
+"""The command line of mbkern: one module a command.
+
+``python -m mbkern`` runs the default command, `simulate`. Errors are one line on standard error and exit code 2 (bad
+input) or 1 (a run that did not reach its end); ctrl-C exits with 130.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ..errors import MbkernError
+from . import simulate
+
+COMMANDS = {"simulate": simulate}
+DEFAULT = "simulate"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    from .. import __version__
+
+    top = argparse.ArgumentParser(
+        prog="python -m mbkern",
+        description="Motion of rigid multibody trees in Hamiltonian variables. Without a command: simulate.")
+    top.add_argument("--version", action="version", version=f"mbkern {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="command")
+    for name, module in COMMANDS.items():
+        module.add_arguments(commands.add_parser(
+            name, help=module.ABOUT, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter))
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit code.
+
+    Examples
+    --------
+    >>> from mbkern.cli import main
+    >>> main(["simulate", "chain:x"])
+    2
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version")):
+        given.insert(0, DEFAULT)
+    options = parser().parse_args(given)
+    try:
+        return int(COMMANDS[options.command].run(options))
+    except (MbkernError, OSError) as error:
+        message = " ".join(str(error).split())
+        print(f"mbkern {options.command}: {message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
