@@ -36,13 +36,13 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed", "errors",
     "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate",
     "spline", "translate", "universal", "weld", "zoo",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "flops":  # loaded on first use: most programs never count
-        return import_module(".flops", __name__)
+    if name in ("analytic", "flops"):  # loaded on first use: most programs need neither
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,555 @@
+"""Lagrange, Maggi, Kane and reduced Volterra: four formulations of one constrained system as C functions.
+
+    M(q, t) vdot + h(q, v, t) = Q + a^T lambda,   a(q, t) v + b(q, t) = 0        m speeds v, r constraints, p = m - r
+
+    Lagrange   [[M, a^T], [a, 0]] (vdot; -lambda) = (Q - h; -rate_a)                                   state (q, v)
+    Maggi      [W^T M; a] vdot = (W^T (Q - h); -rate_a)                                                state (q, v)
+    Kane       S = [Y; a]        S v = (u - Z; -b)
+               (W^T M W) udot = W^T (Q - h - M gamma)                                                  state (q, u)
+    Volterra   S = [Y; M_I; a]   S v = (u - Z; G - N; -b),   the same udot equation                    state (q, u)
+
+(Yoosefian Nooshabadi & Nejat Pishkenari.) Quasi-velocities u = Y(q, t) v + Z(q, t). S^-1 = [W, P], W the columns that
+belong to Y. gamma = -S^-1 (rate_Y; h_I; rate_a), where rate is what remains of the time derivative without vdot, e.g.
+rate_a = adot v + bdot. M_I are the rows of the ignorable speeds, G = M_I v + N_I their constant momenta (N from
+prescribed motion); the rate of those rows is h_I, so no derivative of M is needed.
+
+How near S is to singular: 1 / cond, cond = max_i (|S^-1| |S| e)_i (Bauer and Skeel), which does not depend on the units
+of the rows.
+
+When the quasi-velocities are speeds themselves (`SELECTED`), S is a unit matrix but for the rows [M_I; a] =: B, and
+only the columns of the other speeds ("dependent") have to be solved for. Rows of M W of ignorable speeds are zero.
+"""
+
+from numba import carray
+from numpy import nan
+
+from .cabi import ODE, address_of, call_load
+from .checks import ANGLE_LIMIT, BAD_Q, BAD_T, LIMIT, NOT_FINITE, OK, beyond, status
+from .dense import solve_pivoted, solve_positive
+from .drives import evaluate_drives
+from .forces import add_joint_forces
+from .inverse_dynamics import put_accelerations, put_drive_margins, put_forces
+from .jit import c_function, checked, exact, kernel
+from .joints import put_frames, put_rates, quaternion_axes
+from .layout import NV as BLOCK_NV
+from .layout import SIZE as BLOCK_SIZE
+from .layout import (
+    INERTIA, MASS, MOMENT, N_NODES, W_PHI, W_V, get3, get6, get_pair, node_row, put_pair, speeds_at, work_row,
+)
+from .mass import put_mass
+from .momenta import project_forces, put_velocities
+from .newton_euler import put_motion
+from .number import array_at, get, put, whole
+from .spatial import rigid_times
+
+SINGULAR_S, SINGULAR_MASS, SINGULAR_TREE = 20, 21, 22  # codes beside those of `checks`
+LAGRANGE, MAGGI, KANE, VOLTERRA = 0, 1, 2, 3
+
+# ---- the frame: header | tables | block | workspace of the tree | matrices ----
+STATUS, SIZE, METHOD = 0, 1, 2  # STATUS: code of the last call
+NQ, NV, NU, R, S = 3, 4, 5, 6, 7  # numbers of q, speeds, quasi-velocities, constraints, ignorable speeds
+THRESHOLD, RCOND = 8, 9  # smallest 1/cond of S that is accepted; that of the last call
+HAS_WORK = 10  # whether the last number of the state is the integral of Q^T v
+AT_BLOCK, AT_TREE = 11, 12  # 0: no tree, M and h come from functions
+SELECTED, AT_SPEEDS = 13, 14  # the chosen speeds, then the dependent ones
+AT_IGNORABLE, AT_MOMENTA, AT_ZERO = 15, 16, 17  # rows of IGNORABLE numbers; G; whether a row of M W vanishes
+MASS_CALL, BIAS_CALL, CONSTRAINT_CALL, QUASI_CALL, FORCE_CALL = 18, 19, 20, 21, 22  # addresses, 0 for none
+HAS_FORCE, RHEONOMIC = 23, 24
+AT_M, AT_N, AT_H, AT_A, AT_Y, AT_Q, AT_V, AT_VDOT, AT_W, AT_P, AT_GAMMA = 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35
+AT_B, AT_C, AT_X, AT_E, AT_F = 36, 37, 38, 39, 40  # B, its right-hand side, and three workspaces
+AT_REST = 41  # m zeros
+SELF = 42  # address of the frame
+HEADER = 43
+
+# ---- a row of the table of ignorable speeds ----
+# the momentum is that of one speed, or, of a free joint, of its three linear speeds along an axis of the frame before
+# the joint: QUATERNION is its place in q, else -1
+FIRST, QUATERNION, AXIS = 0, 1, 2
+IGNORABLE = 3
+
+
+@exact
+def part(frame, place, n):
+    """n numbers of the frame from the place on that the header gives."""
+    at = whole(frame, place)
+    return frame[at:at + n]
+
+
+# ---- the tree ----
+@kernel
+def tree_mass(block, t, q, out, work):
+    """The mass matrix; leaves drive values and frames in the workspace."""
+    evaluate_drives(block, t, work)
+    put_drive_margins(block, work)
+    put_frames(block, q, work)
+    put_mass(block, out, work)
+
+
+@kernel
+def tree_bias(block, q, v, h, work):
+    """h = inverse dynamics without accelerations, less springs and dampers; drive values and frames are there."""
+    speeds, nv = speeds_at(block), whole(block, BLOCK_NV)
+    put_motion(block, v, work)
+    for j in range(nv):
+        put(work, speeds + j, 0.0)
+    put_accelerations(block, work[speeds:], work)
+    put_forces(block, h, work)
+    for j in range(nv):
+        put(work, speeds + j, get(v, j))
+        put(h, j, -get(h, j))
+    add_joint_forces(block, q, h[:0], h, work)
+    for j in range(nv):
+        put(h, j, -get(h, j))
+
+
+@kernel
+def tree_momenta(block, v, p, work):
+    """Momenta of speeds v; drive values and frames are in the workspace."""
+    put_velocities(block, v, work)
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        mu = rigid_times(get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA),
+                         get_pair(work, w + W_V))
+        put_pair(work, w + W_PHI, mu)
+    project_forces(block, p, work)
+
+
+@kernel
+def tree_rates(block, q, v, qdot):
+    """qdot = N(q) v."""
+    put_rates(block, q, v, 0, qdot)
+
+
+@exact
+def block_of(frame):
+    at = whole(frame, AT_BLOCK)
+    return frame[at:at + whole(frame[at:], BLOCK_SIZE)]
+
+
+@exact
+def tree_of(frame):
+    return frame[whole(frame, AT_TREE):]
+
+
+@exact
+def put_mass_matrix(frame, t, q):
+    """M, and N where momenta need it; returns a code."""
+    m = whole(frame, NV)
+    user = whole(frame, SELF)
+    M, N, rest = part(frame, AT_M, m * m), part(frame, AT_N, m), part(frame, AT_REST, m)
+    if whole(frame, AT_BLOCK) == 0:
+        call_load(whole(frame, MASS_CALL), t, q, rest, frame[whole(frame, AT_M):], user)  # N lies behind M
+        return whole(frame, STATUS)
+    block, work = block_of(frame), tree_of(frame)
+    tree_mass(block, t, q, M, work)
+    if whole(frame, RHEONOMIC) != 0:
+        tree_momenta(block, rest, N, work)
+    return SINGULAR_TREE if status(block, work) != OK else OK
+
+
+@exact
+def put_bias_and_forces(frame, t, q, v):
+    """h and Q."""
+    m = whole(frame, NV)
+    user = whole(frame, SELF)
+    h = part(frame, AT_H, m)
+    if whole(frame, AT_BLOCK) == 0:
+        call_load(whole(frame, BIAS_CALL), t, q, v, h, user)
+    else:
+        tree_bias(block_of(frame), q, v, h, tree_of(frame))
+    if whole(frame, FORCE_CALL) != 0:
+        call_load(whole(frame, FORCE_CALL), t, q, v, part(frame, AT_Q, m), user)
+
+
+@exact
+def put_constraints(frame, t, q, v):
+    """a, b and the rate adot v + bdot."""
+    if whole(frame, R) > 0:
+        call_load(whole(frame, CONSTRAINT_CALL), t, q, v, frame[whole(frame, AT_A):], whole(frame, SELF))
+
+
+@exact
+def put_quasi(frame, t, q, v):
+    """Y, Z and the rate Ydot v + Zdot."""
+    if whole(frame, QUASI_CALL) != 0:
+        call_load(whole(frame, QUASI_CALL), t, q, v, frame[whole(frame, AT_Y):], whole(frame, SELF))
+
+
+# ---- S and its inverse ----
+@exact
+def momentum_axes(frame, k, q):
+    """The k-th ignorable momentum as first speed, and the three weights of it and the two after it."""
+    row = whole(frame, AT_IGNORABLE) + k * IGNORABLE
+    first, quaternion = whole(frame, row + FIRST), whole(frame, row + QUATERNION)
+    if quaternion < 0:
+        return first, (1.0, 0.0, 0.0), 1
+    G = quaternion_axes(get(q, quaternion), get3(q, quaternion + 1))
+    axis = whole(frame, row + AXIS)
+    if axis == 0:
+        return first, (G[0][0], G[1][0], G[2][0]), 3
+    if axis == 1:
+        return first, (G[0][1], G[1][1], G[2][1]), 3
+    return first, (G[0][2], G[1][2], G[2][2]), 3
+
+
+@exact
+def along(x, at, stride, weights, n):
+    """Weighted sum of 1 or 3 numbers."""
+    if n == 1:
+        return x[at]
+    return weights[0] * x[at] + weights[1] * x[at + stride] + weights[2] * x[at + 2 * stride]
+
+
+@exact
+def put_rows(frame, q):
+    """B = [M_I; a] and C = (G - N_I; -b)."""
+    m, r, s = whole(frame, NV), whole(frame, R), whole(frame, S)
+    M, N = part(frame, AT_M, m * m), part(frame, AT_N, m)
+    B, C = part(frame, AT_B, (s + r) * m), part(frame, AT_C, s + r)
+    G, a = part(frame, AT_MOMENTA, s), part(frame, AT_A, r * m + 2 * r)
+    for k in range(s):
+        first, weights, n = momentum_axes(frame, k, q)
+        for j in range(m):
+            B[k * m + j] = along(M, first * m + j, m, weights, n)
+        C[k] = G[k] - along(N, first, 1, weights, n)
+    for k in range(r):
+        for j in range(m):
+            B[(s + k) * m + j] = a[k * m + j]
+        C[s + k] = -a[r * m + k]
+
+
+@exact
+def put_inverse(frame):
+    """W and P of S^-1 = [W, P]; RCOND. Returns a code."""
+    m, nu = whole(frame, NV), whole(frame, NU)
+    nd = m - nu
+    W, P, B = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_B, nd * m)
+    X, E, F = frame[whole(frame, AT_X):], frame[whole(frame, AT_E):], part(frame, AT_F, 2 * m)
+    worst = 1.0
+    if whole(frame, SELECTED) != 0:
+        at = whole(frame, AT_SPEEDS)
+        columns = nu + nd
+        for k in range(nd):
+            total = 0.0
+            for j in range(nd):
+                x = B[k * m + whole(frame, at + nu + j)]
+                X[k * nd + j] = x
+                total += abs(x)
+                E[k * columns + nu + j] = 1.0 if j == k else 0.0
+            for j in range(nu):
+                x = B[k * m + whole(frame, at + j)]
+                E[k * columns + j] = -x
+                total += abs(x)
+            F[m + k] = total
+        if not solve_pivoted(X, nd, E, columns, F):
+            put(frame, RCOND, 0.0)
+            return SINGULAR_S
+        for i in range(nu):
+            row = whole(frame, at + i)
+            for j in range(nu):
+                W[row * nu + j] = 1.0 if j == i else 0.0
+            for j in range(nd):
+                P[row * nd + j] = 0.0
+        for i in range(nd):
+            row, total = whole(frame, at + nu + i), 0.0
+            for j in range(nu):
+                W[row * nu + j] = E[i * columns + j]
+                total += abs(E[i * columns + j])
+            for j in range(nd):
+                P[row * nd + j] = E[i * columns + nu + j]
+                total += abs(E[i * columns + nu + j]) * F[m + j]
+            worst = max(worst, total)
+    else:
+        Y = part(frame, AT_Y, nu * m)
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                x = Y[i * m + j] if i < nu else B[(i - nu) * m + j]
+                X[i * m + j] = x
+                total += abs(x)
+                E[i * m + j] = 1.0 if i == j else 0.0
+            F[m + i] = total
+        if not solve_pivoted(X, m, E, m, F):
+            put(frame, RCOND, 0.0)
+            return SINGULAR_S
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                x = E[i * m + j]
+                total += abs(x) * F[m + j]
+                if j < nu:
+                    W[i * nu + j] = x
+                else:
+                    P[i * nd + j - nu] = x
+            worst = max(worst, total)
+    put(frame, RCOND, 1.0 / worst)
+    return OK if 1.0 / worst >= get(frame, THRESHOLD) else SINGULAR_S
+
+
+@exact
+def put_speeds(frame, u):
+    """v = W (u - Z) + P C, then once more what is left of B v = C: constraints and momenta hold to the last digit."""
+    m, nu = whole(frame, NV), whole(frame, NU)
+    nd = m - nu
+    W, P, B, C = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_B, nd * m), part(frame, AT_C, nd)
+    Z, v, left = frame[whole(frame, AT_Y) + nu * m:], part(frame, AT_V, m), part(frame, AT_F, nd)
+    for i in range(m):
+        x = 0.0
+        for j in range(nu):
+            x += W[i * nu + j] * (u[j] - Z[j])
+        for j in range(nd):
+            x += P[i * nd + j] * C[j]
+        v[i] = x
+    for k in range(nd):
+        x = C[k]
+        for j in range(m):
+            x -= B[k * m + j] * v[j]
+        left[k] = x
+    for i in range(m):
+        for j in range(nd):
+            v[i] += P[i * nd + j] * left[j]
+
+
+@exact
+def put_gamma(frame, q):
+    """gamma = -(W rate_Y + P (h_I; rate_a))."""
+    m, nu, r, s = whole(frame, NV), whole(frame, NU), whole(frame, R), whole(frame, S)
+    nd = m - nu
+    W, P, gamma = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_GAMMA, m)
+    h, rates = part(frame, AT_H, m), part(frame, AT_F, nd)
+    rate_a, rate_Y = frame[whole(frame, AT_A) + r * m + r:], frame[whole(frame, AT_Y) + nu * m + nu:]
+    for k in range(s):
+        first, weights, n = momentum_axes(frame, k, q)
+        rates[k] = along(h, first, 1, weights, n)
+    for k in range(r):
+        rates[s + k] = rate_a[k]
+    selected = whole(frame, SELECTED) != 0
+    for i in range(m):
+        x = 0.0
+        for j in range(nd):
+            x -= P[i * nd + j] * rates[j]
+        if not selected:
+            for j in range(nu):
+                x -= W[i * nu + j] * rate_Y[j]
+        gamma[i] = x
+
+
+@exact
+def put_reduced(frame, udot):
+    """udot of (W^T M W) udot = W^T (Q - h - M gamma). Returns a code."""
+    m, nu = whole(frame, NV), whole(frame, NU)
+    nd = m - nu
+    M, W, gamma = part(frame, AT_M, m * m), part(frame, AT_W, m * nu), part(frame, AT_GAMMA, m)
+    h, Q, zero = part(frame, AT_H, m), part(frame, AT_Q, m), part(frame, AT_ZERO, m)
+    X, E, F = frame[whole(frame, AT_X):], frame[whole(frame, AT_E):], part(frame, AT_F, m)
+    at, selected = whole(frame, AT_SPEEDS), whole(frame, SELECTED) != 0
+    for i in range(m):
+        x = Q[i] - h[i]
+        if selected:
+            for k in range(nd):
+                j = whole(frame, at + nu + k)
+                x -= M[i * m + j] * gamma[j]
+        else:
+            for j in range(m):
+                x -= M[i * m + j] * gamma[j]
+        F[i] = x
+        if zero[i] != 0.0:  # M W vanishes here by construction
+            continue
+        if selected:
+            for b in range(nu):
+                E[i * nu + b] = M[i * m + whole(frame, at + b)]
+            for k in range(nd):
+                j = whole(frame, at + nu + k)
+                for b in range(nu):
+                    E[i * nu + b] += M[i * m + j] * W[j * nu + b]
+        else:
+            for b in range(nu):
+                E[i * nu + b] = 0.0
+            for j in range(m):
+                x = M[i * m + j]
+                for b in range(nu):
+                    E[i * nu + b] += x * W[j * nu + b]
+    if selected:
+        for a in range(nu):
+            i = whole(frame, at + a)
+            for b in range(a + 1):
+                X[a * nu + b] = E[i * nu + b]
+            udot[a] = F[i]
+    else:
+        for a in range(nu):
+            for b in range(a + 1):
+                X[a * nu + b] = 0.0
+            udot[a] = 0.0
+    for k in range(nd if selected else m):
+        i = whole(frame, at + nu + k) if selected else k
+        for a in range(nu):
+            w = W[i * nu + a]
+            udot[a] += w * F[i]
+            if zero[i] == 0.0 and w != 0.0:
+                for b in range(a + 1):
+                    X[a * nu + b] += w * E[i * nu + b]
+    return OK if solve_positive(X, nu, udot) else SINGULAR_MASS
+
+
+@exact
+def put_lagrange(frame, vdot):
+    """vdot with multipliers. Returns a code."""
+    m, r = whole(frame, NV), whole(frame, R)
+    n = m + r
+    M, a = part(frame, AT_M, m * m), part(frame, AT_A, r * m + 2 * r)
+    h, Q = part(frame, AT_H, m), part(frame, AT_Q, m)
+    X, E, F = frame[whole(frame, AT_X):], frame[whole(frame, AT_E):], part(frame, AT_F, n)
+    for i in range(m):
+        for j in range(m):
+            X[i * n + j] = M[i * m + j]
+        for k in range(r):
+            X[i * n + m + k] = a[k * m + i]
+            X[(m + k) * n + i] = a[k * m + i]
+        E[i] = Q[i] - h[i]
+    for k in range(r):
+        for j in range(r):
+            X[(m + k) * n + m + j] = 0.0
+        E[m + k] = -a[r * m + r + k]
+    if not solve_pivoted(X, n, E, 1, F):
+        return SINGULAR_MASS
+    for i in range(m):
+        vdot[i] = E[i]
+    return OK
+
+
+@exact
+def put_maggi(frame, vdot):
+    """vdot of [W^T M; a] vdot = (W^T (Q - h); -rate_a). Returns a code."""
+    m, nu, r = whole(frame, NV), whole(frame, NU), whole(frame, R)
+    M, W, a = part(frame, AT_M, m * m), part(frame, AT_W, m * nu), part(frame, AT_A, r * m + 2 * r)
+    h, Q = part(frame, AT_H, m), part(frame, AT_Q, m)
+    X, F = frame[whole(frame, AT_X):], part(frame, AT_F, m)
+    for k in range(nu):
+        for j in range(m):
+            X[k * m + j] = 0.0
+        vdot[k] = 0.0
+    for i in range(m):
+        force = Q[i] - h[i]
+        for k in range(nu):
+            w = W[i * nu + k]
+            if w != 0.0:
+                vdot[k] += w * force
+                for j in range(m):
+                    X[k * m + j] += w * M[i * m + j]
+    for k in range(r):
+        for j in range(m):
+            X[(nu + k) * m + j] = a[k * m + j]
+        vdot[nu + k] = -a[r * m + r + k]
+    return OK if solve_pivoted(X, m, vdot, 1, F) else SINGULAR_MASS
+
+
+# ---- the right-hand side ----
+@exact
+def put_motion_of(frame, t, q, given):
+    """v, and all but the equations of motion themselves. Returns a code."""
+    m, method = whole(frame, NV), whole(frame, METHOD)
+    v = part(frame, AT_V, m)
+    code = put_mass_matrix(frame, t, q)
+    if code != OK:
+        return code
+    if method <= MAGGI:
+        for j in range(m):
+            v[j] = given[j]
+        put_constraints(frame, t, q, v)
+        if method == MAGGI:
+            put_quasi(frame, t, q, v)
+            put_rows(frame, q)
+            code = put_inverse(frame)
+    else:
+        rest = part(frame, AT_REST, m)
+        put_constraints(frame, t, q, rest)
+        put_quasi(frame, t, q, rest)
+        put_rows(frame, q)
+        code = put_inverse(frame)
+        if code == OK:
+            put_speeds(frame, given)
+            put_constraints(frame, t, q, v)
+            put_quasi(frame, t, q, v)
+    return code if whole(frame, STATUS) == OK else whole(frame, STATUS)
+
+
+@checked
+def speeds_kernel(frame, t, q, given):
+    """v from the speeds or quasi-velocities of the state; a code."""
+    put(frame, STATUS, OK)
+    return put_motion_of(frame, t, q, given)
+
+
+@checked
+def rhs_kernel(frame, t, q, given, qdot, rates):
+    """qdot, and the rates of speeds or quasi-velocities and of the work; a code."""
+    m, nu, method = whole(frame, NV), whole(frame, NU), whole(frame, METHOD)
+    put(frame, STATUS, OK)
+    if beyond(q, ANGLE_LIMIT) or beyond(given, LIMIT):
+        return BAD_Q
+    if not abs(t) <= LIMIT:
+        return BAD_T
+    code = put_motion_of(frame, t, q, given)
+    if code != OK:
+        return code
+    v, Q = part(frame, AT_V, m), part(frame, AT_Q, m)
+    put_bias_and_forces(frame, t, q, v)
+    if whole(frame, STATUS) != OK:
+        return whole(frame, STATUS)
+    if method == LAGRANGE:
+        code = put_lagrange(frame, rates)
+    elif method == MAGGI:
+        code = put_maggi(frame, rates)
+    else:
+        put_gamma(frame, q)
+        code = put_reduced(frame, rates)
+    if whole(frame, AT_BLOCK) == 0:
+        for j in range(m):
+            qdot[j] = v[j]
+    else:
+        tree_rates(block_of(frame), q, v, qdot)
+    if whole(frame, HAS_WORK) != 0:
+        power = 0.0
+        for j in range(m):
+            power += Q[j] * v[j]
+        rates[m if method <= MAGGI else nu] = power
+    if code == OK and (beyond(qdot, 1e300) or beyond(rates, 1e300)):
+        return NOT_FINITE
+    return code
+
+
+@exact
+def state_sizes(frame):
+    """Numbers of q, and of what follows it in the state."""
+    speeds = whole(frame, NV) if whole(frame, METHOD) <= MAGGI else whole(frame, NU)
+    return whole(frame, NQ), speeds + whole(frame, HAS_WORK)
+
+
+@c_function(ODE)
+def ode_quasi(t, y, dydt, user):
+    """void (double t, const double *y, double *dydt, void *user), user a frame of this file."""
+    address = address_of(user)
+    frame = array_at(address, whole(array_at(address, HEADER), SIZE))
+    nq, n = state_sizes(frame)
+    state, slope = carray(y, nq + n), carray(dydt, nq + n)
+    code = rhs_kernel(frame, t, state[:nq], state[nq:], slope[:nq], slope[nq:])
+    put(frame, STATUS, code)
+    if code != OK:
+        for i in range(nq + n):
+            slope[i] = nan
+
+
+@checked
+def speeds_along(frame, t, y, out, rcond):
+    """Speeds v of many states (one a row), and 1/cond of S in them; the first code that is not OK."""
+    nq, _ = state_sizes(frame)
+    m = whole(frame, NV)
+    v = part(frame, AT_V, m)
+    for i in range(t.shape[0]):
+        code = speeds_kernel(frame, t[i], y[i, :nq], y[i, nq:])
+        rcond[i] = get(frame, RCOND)
+        if code != OK and code != SINGULAR_S:
+            return code
+        for j in range(m):
+            out[i, j] = v[j] if code == OK else nan
+    return OK
