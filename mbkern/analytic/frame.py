@@ -10,6 +10,7 @@ import numpy as np
 from .. import plain
 from ..callbacks import keep_alive
 from ..core import quasi as C
+from ..core import quasi_tree
 from ..inputs import Array
 from ..system import System
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
@@ -100,6 +101,10 @@ def make_frame(setup: Setup) -> Array:
     header[C.RCOND] = 1.0
     for place, call in setup.callbacks.items():
         header[place] = call.address
+    if tree:
+        header[C.MASS_CALL], header[C.BIAS_CALL] = quasi_tree.tree_mass.address, quasi_tree.tree_bias.address
+        if setup.nq != m:
+            header[C.RATES_CALL] = quasi_tree.tree_rates.address
     frame[:C.HEADER] = header
 
     def part(place: int) -> Array:

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from .. import inputs
 from ..core import checks
 from ..core import quasi as C
+from ..core import quasi_tree
 from ..embed.handle import ODE_TYPE
 from ..errors import InconsistentSpeedsError, StateError
 from ..explain import CODES, singular
@@ -179,7 +180,7 @@ class Formulation:
         if not isinstance(self.system, System) or self.nq == self.m:
             return q + e * v
         qdot = np.empty(self.nq)
-        C.tree_rates(self.system.block.copy(), q, v, qdot)
+        quasi_tree.rates(self.system.block.copy(), q, v, qdot)
         return q + e * qdot
 
     def _try_functions(self) -> None:

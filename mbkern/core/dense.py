@@ -7,12 +7,12 @@
 Each returns whether A is regular: no pivot was as small as rounding may leave of a singular matrix.
 """
 
-from .jit import exact
+from .jit import piece
 
 SINGULAR_PIVOT = 1e-14  # of the largest number of the row, or of the diagonal
 
 
-@exact
+@piece
 def solve_pivoted(A, n, B, columns, scales):
     """B (n x columns) = A^-1 B; A (n x n) is destroyed, scales (n) is workspace."""
     for i in range(n):
@@ -56,7 +56,7 @@ def solve_pivoted(A, n, B, columns, scales):
     return True
 
 
-@exact
+@piece
 def solve_positive(A, n, b):
     """b (n) = A^-1 b; the lower triangle of A (n x n) is destroyed."""
     for k in range(n):

@@ -16,6 +16,8 @@ prescribed motion); the rate of those rows is h_I, so no derivative of M is need
 How near S is to singular: 1 / cond, cond = max_i (|S^-1| |S| e)_i (Bauer and Skeel), which does not depend on the units
 of the rows.
 
+M, h and all else that depends on the machine come from functions by address: those of :mod:`.quasi_tree` for a tree.
+
 When the quasi-velocities are speeds themselves (`SELECTED`), S is a unit matrix but for the rows [M_I; a] =: B, and
 only the columns of the other speeds ("dependent") have to be solved for. Rows of M W of ignorable speeds are zero.
 """
@@ -24,23 +26,13 @@ from numba import carray
 from numpy import nan
 
 from .cabi import ODE, address_of, call_load
-from .checks import ANGLE_LIMIT, BAD_Q, BAD_T, LIMIT, NOT_FINITE, OK, beyond, status
+from .checks import ANGLE_LIMIT, BAD_Q, BAD_T, LIMIT, NOT_FINITE, OK, beyond
 from .dense import solve_pivoted, solve_positive
-from .drives import evaluate_drives
-from .forces import add_joint_forces
-from .inverse_dynamics import put_accelerations, put_drive_margins, put_forces
-from .jit import c_function, checked, exact, kernel
-from .joints import put_frames, put_rates, quaternion_axes
-from .layout import NV as BLOCK_NV
-from .layout import SIZE as BLOCK_SIZE
-from .layout import (
-    INERTIA, MASS, MOMENT, N_NODES, W_PHI, W_V, get3, get6, get_pair, node_row, put_pair, speeds_at, work_row,
-)
-from .mass import put_mass
-from .momenta import project_forces, put_velocities
-from .newton_euler import put_motion
+from .entry import UNKNOWN
+from .jit import c_function, checked, exact, piece
+from .joints import quaternion_axes
+from .layout import get3
 from .number import array_at, get, put, whole
-from .spatial import rigid_times
 
 SINGULAR_S, SINGULAR_MASS, SINGULAR_TREE = 20, 21, 22  # codes beside those of `checks`
 LAGRANGE, MAGGI, KANE, VOLTERRA = 0, 1, 2, 3
@@ -50,15 +42,16 @@ STATUS, SIZE, METHOD = 0, 1, 2  # STATUS: code of the last call
 NQ, NV, NU, R, S = 3, 4, 5, 6, 7  # numbers of q, speeds, quasi-velocities, constraints, ignorable speeds
 THRESHOLD, RCOND = 8, 9  # smallest 1/cond of S that is accepted; that of the last call
 HAS_WORK = 10  # whether the last number of the state is the integral of Q^T v
-AT_BLOCK, AT_TREE = 11, 12  # 0: no tree, M and h come from functions
+AT_BLOCK, AT_TREE = 11, 12  # of a tree: its block and workspace, see `quasi_tree`
 SELECTED, AT_SPEEDS = 13, 14  # the chosen speeds, then the dependent ones
 AT_IGNORABLE, AT_MOMENTA, AT_ZERO = 15, 16, 17  # rows of IGNORABLE numbers; G; whether a row of M W vanishes
-MASS_CALL, BIAS_CALL, CONSTRAINT_CALL, QUASI_CALL, FORCE_CALL = 18, 19, 20, 21, 22  # addresses, 0 for none
-HAS_FORCE, RHEONOMIC = 23, 24
+# addresses of functions void (double t, const double *q, const double *v, double *out, void *frame), 0 for none
+MASS_CALL, BIAS_CALL, CONSTRAINT_CALL, QUASI_CALL, FORCE_CALL, RATES_CALL = 18, 19, 20, 21, 22, 23
+RHEONOMIC = 24  # whether prescribed motion adds N to the momenta
 AT_M, AT_N, AT_H, AT_A, AT_Y, AT_Q, AT_V, AT_VDOT, AT_W, AT_P, AT_GAMMA = 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35
 AT_B, AT_C, AT_X, AT_E, AT_F = 36, 37, 38, 39, 40  # B, its right-hand side, and three workspaces
 AT_REST = 41  # m zeros
-SELF = 42  # address of the frame
+SELF = 42   # address of the frame
 HEADER = 43
 
 # ---- a row of the table of ignorable speeds ----
@@ -71,92 +64,22 @@ IGNORABLE = 3
 @exact
 def part(frame, place, n):
     """n numbers of the frame from the place on that the header gives."""
-    at = whole(frame, place)
-    return frame[at:at + n]
+    return array_at(whole(frame, SELF) + 8 * whole(frame, place), n)  # a slice would take long to compile
 
 
-# ---- the tree ----
-@kernel
-def tree_mass(block, t, q, out, work):
-    """The mass matrix; leaves drive values and frames in the workspace."""
-    evaluate_drives(block, t, work)
-    put_drive_margins(block, work)
-    put_frames(block, q, work)
-    put_mass(block, out, work)
-
-
-@kernel
-def tree_bias(block, q, v, h, work):
-    """h = inverse dynamics without accelerations, less springs and dampers; drive values and frames are there."""
-    speeds, nv = speeds_at(block), whole(block, BLOCK_NV)
-    put_motion(block, v, work)
-    for j in range(nv):
-        put(work, speeds + j, 0.0)
-    put_accelerations(block, work[speeds:], work)
-    put_forces(block, h, work)
-    for j in range(nv):
-        put(work, speeds + j, get(v, j))
-        put(h, j, -get(h, j))
-    add_joint_forces(block, q, h[:0], h, work)
-    for j in range(nv):
-        put(h, j, -get(h, j))
-
-
-@kernel
-def tree_momenta(block, v, p, work):
-    """Momenta of speeds v; drive values and frames are in the workspace."""
-    put_velocities(block, v, work)
-    for i in range(whole(block, N_NODES)):
-        c, w = node_row(i), work_row(i)
-        mu = rigid_times(get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA),
-                         get_pair(work, w + W_V))
-        put_pair(work, w + W_PHI, mu)
-    project_forces(block, p, work)
-
-
-@kernel
-def tree_rates(block, q, v, qdot):
-    """qdot = N(q) v."""
-    put_rates(block, q, v, 0, qdot)
-
-
-@exact
-def block_of(frame):
-    at = whole(frame, AT_BLOCK)
-    return frame[at:at + whole(frame[at:], BLOCK_SIZE)]
-
-
-@exact
-def tree_of(frame):
-    return frame[whole(frame, AT_TREE):]
-
-
+# ---- M, N, h, Q, constraints and quasi-velocities, by calls ----
 @exact
 def put_mass_matrix(frame, t, q):
-    """M, and N where momenta need it; returns a code."""
-    m = whole(frame, NV)
-    user = whole(frame, SELF)
-    M, N, rest = part(frame, AT_M, m * m), part(frame, AT_N, m), part(frame, AT_REST, m)
-    if whole(frame, AT_BLOCK) == 0:
-        call_load(whole(frame, MASS_CALL), t, q, rest, frame[whole(frame, AT_M):], user)  # N lies behind M
-        return whole(frame, STATUS)
-    block, work = block_of(frame), tree_of(frame)
-    tree_mass(block, t, q, M, work)
-    if whole(frame, RHEONOMIC) != 0:
-        tree_momenta(block, rest, N, work)
-    return SINGULAR_TREE if status(block, work) != OK else OK
+    """M, and N behind it."""
+    call_load(whole(frame, MASS_CALL), t, q, part(frame, AT_REST, whole(frame, NV)), part(frame, AT_M, UNKNOWN),
+              whole(frame, SELF))
 
 
 @exact
 def put_bias_and_forces(frame, t, q, v):
     """h and Q."""
-    m = whole(frame, NV)
-    user = whole(frame, SELF)
-    h = part(frame, AT_H, m)
-    if whole(frame, AT_BLOCK) == 0:
-        call_load(whole(frame, BIAS_CALL), t, q, v, h, user)
-    else:
-        tree_bias(block_of(frame), q, v, h, tree_of(frame))
+    m, user = whole(frame, NV), whole(frame, SELF)
+    call_load(whole(frame, BIAS_CALL), t, q, v, part(frame, AT_H, m), user)
     if whole(frame, FORCE_CALL) != 0:
         call_load(whole(frame, FORCE_CALL), t, q, v, part(frame, AT_Q, m), user)
 
@@ -165,14 +88,14 @@ def put_bias_and_forces(frame, t, q, v):
 def put_constraints(frame, t, q, v):
     """a, b and the rate adot v + bdot."""
     if whole(frame, R) > 0:
-        call_load(whole(frame, CONSTRAINT_CALL), t, q, v, frame[whole(frame, AT_A):], whole(frame, SELF))
+        call_load(whole(frame, CONSTRAINT_CALL), t, q, v, part(frame, AT_A, UNKNOWN), whole(frame, SELF))
 
 
 @exact
 def put_quasi(frame, t, q, v):
     """Y, Z and the rate Ydot v + Zdot."""
     if whole(frame, QUASI_CALL) != 0:
-        call_load(whole(frame, QUASI_CALL), t, q, v, frame[whole(frame, AT_Y):], whole(frame, SELF))
+        call_load(whole(frame, QUASI_CALL), t, q, v, part(frame, AT_Y, UNKNOWN), whole(frame, SELF))
 
 
 # ---- S and its inverse ----
@@ -200,7 +123,7 @@ def along(x, at, stride, weights, n):
     return weights[0] * x[at] + weights[1] * x[at + stride] + weights[2] * x[at + 2 * stride]
 
 
-@exact
+@piece
 def put_rows(frame, q):
     """B = [M_I; a] and C = (G - N_I; -b)."""
     m, r, s = whole(frame, NV), whole(frame, R), whole(frame, S)
@@ -218,13 +141,13 @@ def put_rows(frame, q):
         C[s + k] = -a[r * m + k]
 
 
-@exact
+@piece
 def put_inverse(frame):
     """W and P of S^-1 = [W, P]; RCOND. Returns a code."""
     m, nu = whole(frame, NV), whole(frame, NU)
     nd = m - nu
     W, P, B = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_B, nd * m)
-    X, E, F = frame[whole(frame, AT_X):], frame[whole(frame, AT_E):], part(frame, AT_F, 2 * m)
+    X, E, F = part(frame, AT_X, UNKNOWN), part(frame, AT_E, UNKNOWN), part(frame, AT_F, 2 * m)
     worst = 1.0
     if whole(frame, SELECTED) != 0:
         at = whole(frame, AT_SPEEDS)
@@ -286,17 +209,17 @@ def put_inverse(frame):
     return OK if 1.0 / worst >= get(frame, THRESHOLD) else SINGULAR_S
 
 
-@exact
+@piece
 def put_speeds(frame, u):
     """v = W (u - Z) + P C, then once more what is left of B v = C: constraints and momenta hold to the last digit."""
     m, nu = whole(frame, NV), whole(frame, NU)
     nd = m - nu
     W, P, B, C = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_B, nd * m), part(frame, AT_C, nd)
-    Z, v, left = frame[whole(frame, AT_Y) + nu * m:], part(frame, AT_V, m), part(frame, AT_F, nd)
+    Y, v, left = part(frame, AT_Y, nu * m + nu), part(frame, AT_V, m), part(frame, AT_F, nd)
     for i in range(m):
         x = 0.0
         for j in range(nu):
-            x += W[i * nu + j] * (u[j] - Z[j])
+            x += W[i * nu + j] * (u[j] - Y[nu * m + j])
         for j in range(nd):
             x += P[i * nd + j] * C[j]
         v[i] = x
@@ -310,19 +233,19 @@ def put_speeds(frame, u):
             v[i] += P[i * nd + j] * left[j]
 
 
-@exact
+@piece
 def put_gamma(frame, q):
     """gamma = -(W rate_Y + P (h_I; rate_a))."""
     m, nu, r, s = whole(frame, NV), whole(frame, NU), whole(frame, R), whole(frame, S)
     nd = m - nu
     W, P, gamma = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_GAMMA, m)
     h, rates = part(frame, AT_H, m), part(frame, AT_F, nd)
-    rate_a, rate_Y = frame[whole(frame, AT_A) + r * m + r:], frame[whole(frame, AT_Y) + nu * m + nu:]
+    a, Y = part(frame, AT_A, r * m + 2 * r), part(frame, AT_Y, nu * m + 2 * nu)
     for k in range(s):
         first, weights, n = momentum_axes(frame, k, q)
         rates[k] = along(h, first, 1, weights, n)
     for k in range(r):
-        rates[s + k] = rate_a[k]
+        rates[s + k] = a[r * m + r + k]
     selected = whole(frame, SELECTED) != 0
     for i in range(m):
         x = 0.0
@@ -330,18 +253,18 @@ def put_gamma(frame, q):
             x -= P[i * nd + j] * rates[j]
         if not selected:
             for j in range(nu):
-                x -= W[i * nu + j] * rate_Y[j]
+                x -= W[i * nu + j] * Y[nu * m + nu + j]
         gamma[i] = x
 
 
-@exact
+@piece
 def put_reduced(frame, udot):
     """udot of (W^T M W) udot = W^T (Q - h - M gamma). Returns a code."""
     m, nu = whole(frame, NV), whole(frame, NU)
     nd = m - nu
     M, W, gamma = part(frame, AT_M, m * m), part(frame, AT_W, m * nu), part(frame, AT_GAMMA, m)
     h, Q, zero = part(frame, AT_H, m), part(frame, AT_Q, m), part(frame, AT_ZERO, m)
-    X, E, F = frame[whole(frame, AT_X):], frame[whole(frame, AT_E):], part(frame, AT_F, m)
+    X, E, F = part(frame, AT_X, UNKNOWN), part(frame, AT_E, UNKNOWN), part(frame, AT_F, m)
     at, selected = whole(frame, AT_SPEEDS), whole(frame, SELECTED) != 0
     for i in range(m):
         x = Q[i] - h[i]
@@ -391,14 +314,14 @@ def put_reduced(frame, udot):
     return OK if solve_positive(X, nu, udot) else SINGULAR_MASS
 
 
-@exact
+@piece
 def put_lagrange(frame, vdot):
     """vdot with multipliers. Returns a code."""
     m, r = whole(frame, NV), whole(frame, R)
     n = m + r
     M, a = part(frame, AT_M, m * m), part(frame, AT_A, r * m + 2 * r)
     h, Q = part(frame, AT_H, m), part(frame, AT_Q, m)
-    X, E, F = frame[whole(frame, AT_X):], frame[whole(frame, AT_E):], part(frame, AT_F, n)
+    X, E, F = part(frame, AT_X, UNKNOWN), part(frame, AT_E, UNKNOWN), part(frame, AT_F, n)
     for i in range(m):
         for j in range(m):
             X[i * n + j] = M[i * m + j]
@@ -417,13 +340,13 @@ def put_lagrange(frame, vdot):
     return OK
 
 
-@exact
+@piece
 def put_maggi(frame, vdot):
     """vdot of [W^T M; a] vdot = (W^T (Q - h); -rate_a). Returns a code."""
     m, nu, r = whole(frame, NV), whole(frame, NU), whole(frame, R)
     M, W, a = part(frame, AT_M, m * m), part(frame, AT_W, m * nu), part(frame, AT_A, r * m + 2 * r)
     h, Q = part(frame, AT_H, m), part(frame, AT_Q, m)
-    X, F = frame[whole(frame, AT_X):], part(frame, AT_F, m)
+    X, F = part(frame, AT_X, UNKNOWN), part(frame, AT_F, m)
     for k in range(nu):
         for j in range(m):
             X[k * m + j] = 0.0
@@ -444,12 +367,13 @@ def put_maggi(frame, vdot):
 
 
 # ---- the right-hand side ----
-@exact
+@piece
 def put_motion_of(frame, t, q, given):
     """v, and all but the equations of motion themselves. Returns a code."""
     m, method = whole(frame, NV), whole(frame, METHOD)
     v = part(frame, AT_V, m)
-    code = put_mass_matrix(frame, t, q)
+    put_mass_matrix(frame, t, q)
+    code = whole(frame, STATUS)
     if code != OK:
         return code
     if method <= MAGGI:
@@ -503,11 +427,11 @@ def rhs_kernel(frame, t, q, given, qdot, rates):
     else:
         put_gamma(frame, q)
         code = put_reduced(frame, rates)
-    if whole(frame, AT_BLOCK) == 0:
+    if whole(frame, RATES_CALL) == 0:
         for j in range(m):
             qdot[j] = v[j]
     else:
-        tree_rates(block_of(frame), q, v, qdot)
+        call_load(whole(frame, RATES_CALL), t, q, v, qdot, whole(frame, SELF))
     if whole(frame, HAS_WORK) != 0:
         power = 0.0
         for j in range(m):
