@@ -72,6 +72,18 @@ class Setup:
         return self.quasi.count if isinstance(self.quasi, QuasiVelocities) else len(self.quasi)
 
     @property
+    def dependent(self) -> tuple[int, ...]:
+        """Speeds that are no quasi-velocities; the ignorable ones first, in their order."""
+        first = [entry.speed for entry in self.ignorable if entry.quaternion < 0]
+        return (*first, *(j for j in range(self.m) if j not in first and j not in self.quasi))  # type: ignore[operator]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the quasi-velocities are speeds and all other speeds are ignorable: then M alone decides."""
+        return (self.method >= C.KANE and self.r == 0 and not isinstance(self.quasi, QuasiVelocities)
+                and all(entry.quaternion < 0 for entry in self.ignorable))
+
+    @property
     def rheonomic(self) -> bool:
         """Whether prescribed motion adds to the momenta."""
         if isinstance(self.system, Dynamics):
@@ -112,7 +124,9 @@ def make_frame(setup: Setup) -> Array:
 
     if not isinstance(setup.quasi, QuasiVelocities):
         frame[C.SELECTED] = 1.0
-        part(C.AT_SPEEDS)[:] = [*setup.quasi, *(j for j in range(m) if j not in setup.quasi)]
+        part(C.AT_SPEEDS)[:] = [*setup.quasi, *setup.dependent]
+        if setup.ordered:
+            frame[C.ORDERED] = C.IN_PLACE if (*setup.dependent, *setup.quasi) == tuple(range(m)) else 1
     table = part(C.AT_IGNORABLE).reshape(s, C.IGNORABLE)
     along = np.zeros(m)
     for row, entry in zip(table, setup.ignorable, strict=True):

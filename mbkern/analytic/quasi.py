@@ -438,8 +438,20 @@ class Formulation:
         if self._method <= C.MAGGI:
             return rates[:self.m]
         nu = self.setup.nu
+        if self.setup.ordered:
+            return self._ordered_accelerations(rates[:nu])
         W = take(self._frame, C.AT_W, self.m, nu)
         return W @ rates[:nu] + take(self._frame, C.AT_GAMMA, self.m)
+
+    def _ordered_accelerations(self, udot: Array) -> Array:
+        """All accelerations from those of the quasi-velocities: M_I vdot = -h_I for the rest."""
+        frame, m = self._frame, self.m
+        I, u = list(self.setup.dependent), list(self.setup.quasi)  # type: ignore[arg-type]
+        M, h = take(frame, C.AT_M, m, m), take(frame, C.AT_H, m)
+        vdot = np.zeros(m)
+        vdot[u] = udot
+        vdot[I] = np.linalg.solve(M[np.ix_(I, I)], -h[I] - M[np.ix_(I, u)] @ udot)
+        return vdot
 
     def conditioning(self, q: ArrayLike, t: float = 0.0) -> Conditioning:
         """How near S is to singular at a configuration (for Lagrange: the matrix with multipliers).

@@ -2,12 +2,13 @@
 
 `solve_pivoted`    A X = B by Gaussian elimination; the pivot of a column is its largest number in units of its row, so
                    that rows in different units (metres, kilograms) compete fairly
-`solve_positive`   A x = b by L D L^T for a symmetric positive definite A (its lower triangle is read)
+`solve_positive`   A x = b by L D L^T for a symmetric positive definite A (its lower triangle is read); in two parts:
+                   `factor_positive` and `substitute_positive`
 
 Each returns whether A is regular: no pivot was as small as rounding may leave of a singular matrix.
 """
 
-from .jit import piece
+from .jit import exact, piece
 
 SINGULAR_PIVOT = 1e-14  # of the largest number of the row, or of the diagonal
 
@@ -57,11 +58,11 @@ def solve_pivoted(A, n, B, columns, scales):
 
 
 @piece
-def solve_positive(A, n, b):
-    """b (n) = A^-1 b; the lower triangle of A (n x n) is destroyed."""
+def factor_positive(A, n):
+    """A = L D L^T in the lower triangle of A (n x n): L below the diagonal, 1/D on it."""
     for k in range(n):
         d = A[k * n + k]
-        scale = abs(d)
+        scale = d
         for j in range(k):  # A[k, j] holds l_kj d_j
             l = A[k * n + j] * A[j * n + j]
             d -= l * A[k * n + j]
@@ -74,14 +75,32 @@ def solve_positive(A, n, b):
             for j in range(k):
                 x -= A[i * n + j] * A[k * n + j]
             A[i * n + k] = x
+    return True
+
+
+@piece
+def substitute_positive(A, n, b, first, last):
+    """Unknowns first <= k < last of the leading `last` equations of A x = b, in place; A is factored.
+
+    Unknowns before `first` are eliminated but not solved for.
+    """
+    for k in range(last):
         x = b[k]
         for j in range(k):
             x -= A[k * n + j] * b[j]
         b[k] = x
-    for k in range(n):
+    for k in range(first, last):
         b[k] *= A[k * n + k]
-    for k in range(n - 1, -1, -1):
+    for k in range(last - 1, first - 1, -1):
         x = b[k]
-        for j in range(k):
+        for j in range(first, k):
             b[j] -= A[k * n + j] * x
+
+
+@exact
+def solve_positive(A, n, b):
+    """b (n) = A^-1 b; the lower triangle of A (n x n) is destroyed."""
+    if not factor_positive(A, n):
+        return False
+    substitute_positive(A, n, b, 0, n)
     return True

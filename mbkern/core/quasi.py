@@ -20,6 +20,8 @@ M, h and all else that depends on the machine come from functions by address: th
 
 When the quasi-velocities are speeds themselves (`SELECTED`), S is a unit matrix but for the rows [M_I; a] =: B, and
 only the columns of the other speeds ("dependent") have to be solved for. Rows of M W of ignorable speeds are zero.
+Without constraints (`ORDERED`) one factorization L D L^T of M does it all, ignorable speeds first: its leading part gives
+their speeds, the rest is the factorization of W^T M W. S is as regular as M then.
 """
 
 from numba import carray
@@ -27,7 +29,7 @@ from numpy import nan
 
 from .cabi import ODE, address_of, call_load
 from .checks import ANGLE_LIMIT, BAD_Q, BAD_T, LIMIT, NOT_FINITE, OK, beyond
-from .dense import solve_pivoted, solve_positive
+from .dense import factor_positive, solve_pivoted, solve_positive, substitute_positive
 from .entry import UNKNOWN
 from .jit import c_function, checked, exact, piece
 from .joints import quaternion_axes
@@ -51,8 +53,10 @@ RHEONOMIC = 24  # whether prescribed motion adds N to the momenta
 AT_M, AT_N, AT_H, AT_A, AT_Y, AT_Q, AT_V, AT_VDOT, AT_W, AT_P, AT_GAMMA = 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35
 AT_B, AT_C, AT_X, AT_E, AT_F = 36, 37, 38, 39, 40  # B, its right-hand side, and three workspaces
 AT_REST = 41  # m zeros
-SELF = 42   # address of the frame
-HEADER = 43
+SELF = 42  # address of the frame
+ORDERED = 43  # 1: the quasi-velocities are speeds and all dependent speeds are ignorable; IN_PLACE: these come first
+IN_PLACE = 2
+HEADER = 44
 
 # ---- a row of the table of ignorable speeds ----
 # the momentum is that of one speed, or, of a free joint, of its three linear speeds along an axis of the frame before
@@ -314,6 +318,60 @@ def put_reduced(frame, udot):
     return OK if solve_positive(X, nu, udot) else SINGULAR_MASS
 
 
+@exact
+def ordered_speed(frame, i):
+    """The i-th speed, dependent ones first."""
+    nu, nd, at = whole(frame, NU), whole(frame, NV) - whole(frame, NU), whole(frame, AT_SPEEDS)
+    return whole(frame, at + nu + i) if i < nd else whole(frame, at + i - nd)
+
+
+@piece
+def put_ordered_speeds(frame, u):
+    """v where all dependent speeds are ignorable: factors M, dependent speeds first, in X. Returns a code."""
+    m, nd = whole(frame, NV), whole(frame, NV) - whole(frame, NU)
+    M, N, G = part(frame, AT_M, m * m), part(frame, AT_N, m), part(frame, AT_MOMENTA, nd)
+    X, v, left = part(frame, AT_X, m * m), part(frame, AT_V, m), part(frame, AT_F, nd)
+    if whole(frame, ORDERED) == IN_PLACE:
+        for i in range(m * m):
+            X[i] = M[i]
+        for i in range(m):
+            v[i] = 0.0 if i < nd else u[i - nd]
+    else:
+        for i in range(m):
+            row = ordered_speed(frame, i)
+            v[row] = 0.0 if i < nd else u[i - nd]
+            for j in range(i + 1):
+                X[i * m + j] = M[row * m + ordered_speed(frame, j)]
+    if not factor_positive(X, m):
+        return SINGULAR_MASS
+    for _ in range(2 if nd > 0 else 0):  # the second time for the last digits
+        for k in range(nd):
+            row = ordered_speed(frame, k)
+            x = G[k] - N[row]
+            for j in range(m):
+                x -= M[row * m + j] * v[j]
+            left[k] = x
+        substitute_positive(X, m, left, 0, nd)
+        for k in range(nd):
+            v[ordered_speed(frame, k)] += left[k]
+    return OK
+
+
+@piece
+def put_ordered(frame, udot):
+    """udot from the factors that `put_ordered_speeds` left."""
+    m, nd = whole(frame, NV), whole(frame, NV) - whole(frame, NU)
+    X, b = part(frame, AT_X, m * m), part(frame, AT_E, m)
+    h, Q = part(frame, AT_H, m), part(frame, AT_Q, m)
+    in_place = whole(frame, ORDERED) == IN_PLACE
+    for i in range(m):
+        row = i if in_place else ordered_speed(frame, i)
+        b[i] = Q[row] - h[row]
+    substitute_positive(X, m, b, nd, m)
+    for i in range(m - nd):
+        udot[i] = b[nd + i]
+
+
 @piece
 def put_lagrange(frame, vdot):
     """vdot with multipliers. Returns a code."""
@@ -384,6 +442,8 @@ def put_motion_of(frame, t, q, given):
             put_quasi(frame, t, q, v)
             put_rows(frame, q)
             code = put_inverse(frame)
+    elif whole(frame, ORDERED) != 0:
+        code = put_ordered_speeds(frame, given)
     else:
         rest = part(frame, AT_REST, m)
         put_constraints(frame, t, q, rest)
@@ -424,6 +484,8 @@ def rhs_kernel(frame, t, q, given, qdot, rates):
         code = put_lagrange(frame, rates)
     elif method == MAGGI:
         code = put_maggi(frame, rates)
+    elif whole(frame, ORDERED) != 0:
+        put_ordered(frame, rates)
     else:
         put_gamma(frame, q)
         code = put_reduced(frame, rates)
