@@ -36,13 +36,13 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "ensemble",
-    "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic",
-    "revolute", "rotate", "spline", "translate", "universal", "weld", "zoo",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
+    "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial",
+    "prismatic", "revolute", "rotate", "spline", "translate", "universal", "weld", "zoo",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("ensemble", "flops"):  # loaded on first use
+    if name in ("analytic", "ensemble", "flops"):  # loaded on first use: most programs need none of them
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
