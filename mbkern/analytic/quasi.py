@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import inputs
-from ..core import checks
+from ..core import checks, quasi_tree
 from ..core import quasi as C
-from ..core import quasi_tree
 from ..embed.handle import ODE_TYPE
 from ..errors import InconsistentSpeedsError, StateError
 from ..explain import CODES, singular

@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import MbkernError
-from . import flops, simulate
+from ..errors import MbkernError, ModelWarning
+from . import flops, info, simulate
 
-COMMANDS: dict[str, Any] = {"simulate": simulate, **flops.COMMANDS}
+COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, **flops.COMMANDS}
 DEFAULT = "simulate"
 
 
@@ -49,7 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.insert(0, DEFAULT)
     options = parser().parse_args(given)
     try:
-        return int(COMMANDS[options.command].run(options))
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", ModelWarning)
+            try:
+                return int(COMMANDS[options.command].run(options))
+            finally:
+                for note in notes:
+                    print(f"mbkern {options.command}: note: {note.message}", file=sys.stderr)
     except (MbkernError, OSError) as error:
         message = " ".join(str(error).split())
         print(f"mbkern {options.command}: {message}", file=sys.stderr)
