@@ -37,13 +37,13 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Event", "Model", "ModelBuilder", "Solution", "System", "ball", "cylindrical", "drive", "embed", "errors",
-    "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf", "load_urdf", "planar", "polynomial",
-    "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
+    "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf", "load_urdf",
+    "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("flops", "viz"):  # loaded on first use: most programs never count or draw
+    if name in ("analytic", "ensemble", "flops", "viz"):  # loaded on first use: most programs need none of them
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,6 +59,25 @@ class SingularInertiaError(StateError):
         return type(self), (str(self), self.body, self.joint)
 
 
+class InconsistentSpeedsError(StateError):
+    """Speeds that violate the constraints.
+
+    Parameters
+    ----------
+    message : str
+        Which constraint, by how much, and what to do.
+    projected : array, optional
+        The nearest speeds that satisfy them (in the norm of the kinetic energy).
+    """
+
+    def __init__(self, message: str, projected: object = None) -> None:
+        super().__init__(message)
+        self.projected = projected
+
+    def __reduce__(self) -> tuple[type[InconsistentSpeedsError], tuple[str, object]]:
+        return type(self), (str(self), self.projected)
+
+
 class MethodError(MbkernError, ValueError):
     """An unknown method, or a method that cannot do what was asked of it."""
 

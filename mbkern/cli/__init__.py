@@ -7,14 +7,16 @@ input) or 1 (a run that did not reach its end); ctrl-C exits with 130.
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import MbkernError, ModelWarning
-from . import info, simulate
+from . import flops, info, simulate
 
-COMMANDS = {"simulate": simulate, "info": info}
+COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, **flops.COMMANDS}
 DEFAULT = "simulate"
 
 
@@ -29,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="command")
     for name, module in COMMANDS.items():
         module.add_arguments(commands.add_parser(
-            name, help=module.ABOUT, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter))
+            name, help=module.ABOUT, description=inspect.getdoc(module),
+            formatter_class=argparse.RawDescriptionHelpFormatter))
     return top
 
 

@@ -13,11 +13,12 @@ from ..model.checks import near
 from ..model.model import Model
 from ..model.serial import load
 
-FAMILIES: dict[str, Callable[[int], Model]] = {
-    "chain": zoo.chain,
-    "carousel": zoo.carousel,
-    "binary": zoo.binary_tree,
-    "random": zoo.random_tree,
+FAMILIES: dict[str, tuple[Callable[..., Model], str]] = {  # name: maker, what its numbers are
+    "chain": (zoo.chain, "N"),
+    "carousel": (zoo.carousel, "N"),
+    "binary": (zoo.binary_tree, "N"),
+    "random": (lambda n, seed=0: zoo.random_tree(n, seed), "N[:SEED]"),
+    "star": (zoo.star, "CHAINS:LENGTH"),
 }
 MACHINES: dict[str, Callable[[], Model]] = {"pipelayer": zoo.pipelayer}
 FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
@@ -27,7 +28,7 @@ FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
     ".xml": lambda path, options: load_mjcf(path, armature=options.armature),
 }
 PLAIN = argparse.Namespace(floating_base=False, mimic="error", any_inertia=False, armature="error")
-HELP = (f"{', '.join(f'{name}:N' for name in FAMILIES)} (N bodies), {', '.join(MACHINES)}, "
+HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.items())}, {', '.join(MACHINES)}, "
         f"or a file ({', '.join(FILES)})")
 
 
@@ -53,13 +54,15 @@ def model_named(text: str, options: argparse.Namespace = PLAIN) -> Model:
     """
     if text in MACHINES:
         return MACHINES[text]()
-    family, colon, size = text.partition(":")
-    if family in FAMILIES and colon:
+    family, *sizes = text.split(":")
+    if family in FAMILIES and sizes:
+        make, numbers = FAMILIES[family]
         try:
-            n = int(size)
-        except ValueError:
-            raise ModelError(f"model {text!r}: expected {family}:N with a number of bodies N, got {size!r}") from None
-        return FAMILIES[family](n)
+            return make(*(int(size) for size in sizes))
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"model {text!r}: expected {family}:{numbers} with whole numbers") from None
     suffix = Path(text).suffix.lower()
     if suffix in FILES:
         if not Path(text).is_file():

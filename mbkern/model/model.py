@@ -22,6 +22,8 @@ from mbkern.model.joint import Ball, Element, Free, Joint, Step
 if TYPE_CHECKING:
     from os import PathLike
 
+    from mbkern.model.vary import Varied
+
 WORLD = "world"
 
 #: Codes of `Model.steps`.
@@ -456,6 +458,46 @@ class Model:
         steps = self.steps
         starts = np.where(steps.move == FREE, steps.q_index + 3, steps.q_index)
         return _frozen(np.asarray(starts[(steps.move == BALL) | (steps.move == FREE)]))
+
+    # ---- many machines
+
+    def vary(self, body: str, *, mass: ArrayLike | None = None, com: ArrayLike | None = None,
+             inertia: ArrayLike | None = None, position: ArrayLike | None = None) -> Varied:
+        """The same tree with other constants of one body in each of B states, for `System.rhs_batch` and the like.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body; call `vary` of the result for another one.
+        mass : (B,), optional
+            In kg.
+        com : (B, 3), optional
+            Centre of mass in the body frame, in m.
+        inertia : (B, 3), (B, 6) or (B, 3, 3), optional
+            About the centre of mass in body axes, in kg m^2; diagonal, (xx yy zz xy xz yz) or full.
+        position : (B, 3), optional
+            Origin of the body's joint frame in the parent frame, in m: the lengths of the machine.
+
+        What is not given stays as it is in the model; the first axis is always that of the states.
+
+        Returns
+        -------
+        Varied
+            To be passed as `parameters` to `System.rhs_batch`, `System.simulate_batch` and `mbkern.ensemble.run`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.pipelayer()
+        >>> varied = model.vary(body="boom", mass=[700.0, 800.0, 900.0])
+        >>> Qdot, Pdot = mb.System(model).rhs_batch(np.zeros((3, 6)), np.ones((3, 6)), parameters=varied)
+        >>> bool(np.array_equal(Qdot[2], mb.System(varied.model_of(2)).rhs(np.zeros(6), np.ones(6))[0]))
+        True
+        """
+        from mbkern.model.vary import Varied, validated
+
+        index, change = validated(self, body, mass, com, inertia, position)
+        return Varied(self, {index: change})
 
     # ---- names
 
