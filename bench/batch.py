@@ -6,8 +6,8 @@ Prints Markdown tables of ratios; above 1, mbkern does more states a second. One
 `rhs_batch` against `pin.abaInParallel` with one thread and against a Python loop of `pin.aba`, and what part of the
 processor's FMA peak it reaches; `simulate_batch` with "rk4" against `mujoco.rollout` with RK4; adaptive steps in lanes
 against one state after another. These are ratios of processor time, which other programs disturb less. Then, in wall
-time, two threads against one, beside what two threads gain in a loop of nothing but fma: more than that the machine does
-not give. At the end what other load there was on the machine.
+time, two threads against one, beside what two threads gain in a loop of nothing but fma: the machine gives no more. At
+the end what other load there was.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def rhs_table(repeats):
         times = interleaved({
             "one": lambda s=system, Q=Q, P=P: s.rhs_batch(Q, P, threads=1),
             "pool": lambda p=pool, q=q, v=v, tau=tau, a=a: pin.abaInParallel(1, p, q, v, tau, a),
-            "loop": one_by_one, "peak": peak_call}, repeats, 5e-3, time.process_time)
+            "loop": one_by_one, "peak": peak_call}, repeats, 5e-3, time.thread_time)
         times["loop"] *= BATCH / len(loop)
         flops = mb.flops.count(model, "emh-ldl", level="kernel").total
         fraction = np.median(BATCH * flops / times["one"] / (peak_flops / times["peak"]))
@@ -158,7 +158,7 @@ def rollout_table(repeats):
             return out
 
         apart = np.abs(ours(1).q[0, -1][order] - theirs()[0, -1, 1:1 + model.nq]).max()
-        times = interleaved({"one": lambda f=ours: f(1), "mujoco": theirs}, repeats, 5e-3, time.process_time)
+        times = interleaved({"one": lambda f=ours: f(1), "mujoco": theirs}, repeats, 5e-3, time.thread_time)
         rows.append([name, f"{ratio(times, 'mujoco', 'one'):.1f}",
                      f"{np.median(times['one']) / count / steps * 1e6:.2f}", f"{apart:.0e}"])
     print(markdown([f"RK4, {count} states, {steps} steps, all kept", "against mujoco.rollout, 1 thread",
@@ -182,7 +182,7 @@ def adaptive_table(repeats):
         solution = lanes()
         tried = solution.steps + solution.rejected
         together = sum(block.max() for block in tried.reshape(-1, LANES))  # at the least, if a block shared its steps
-        times = interleaved({"lanes": lanes, "single": single}, repeats, 5e-3, time.process_time)
+        times = interleaved({"lanes": lanes, "single": single}, repeats, 5e-3, time.thread_time)
         rows.append([name, f"{ratio(times, 'single', 'lanes'):.1f}", f"{together * LANES / tried.sum():.2f}"])
     print(markdown(["dopri5, 64 random states", "lanes against one after another, 1 thread",
                     "steps of lanes that wait for the slowest of four, relative to lanes that are refilled"], rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,7 +125,6 @@ class System:
         # for the method itself and for what all systems can do in O(N)
         self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
-        self._lane_block = keep_alive(self.block.copy(), self._callbacks)  # writeable: Numba tells the two apart
         self._lane_buffers: list[Array] = []  # memory of batches that nobody uses now
         self._frames: dict[int, Array] = {}  # workspaces by their address
         self._idle: list[int] = []  # addresses of those that nobody uses now
@@ -886,6 +886,11 @@ class System:
                         function.disable_compile()  # another argument type is an error, not a reason to compile
             self._quick = self._method.quick
         return self
+
+    @cached_property
+    def _lane_block(self) -> Array:
+        """The block for batches: writeable, because Numba tells the two apart."""
+        return keep_alive(self.block.copy(), self._callbacks)
 
     # ---- inside --------------------------------------------------------------------------------------------------
 

@@ -48,9 +48,16 @@ def states(system: System, Q: Any, P: Any, names: tuple[str, str] = ("Q", "P")) 
     return q, rows(P, names[1], model.speed_names, q.shape[0])
 
 
+def _dimensions(value: Any) -> int:
+    try:
+        return np.ndim(value)
+    except ValueError:  # ragged, which whoever takes rows refuses
+        return 2
+
+
 def times(value: Any, count: int) -> Array:
     """One time for all states, or one for each."""
-    if np.ndim(value) == 0:
+    if isinstance(value, float | int) or _dimensions(value) == 0:
         return np.array([inputs.time(value)])
     return inputs.real_array(value, "t", (count,), "a number, or one for each state")
 
@@ -62,10 +69,7 @@ def forces(value: Any, system: System, count: int) -> Array:
         return np.empty((0, model.nv))
     if callable(value):
         raise StateError("tau: expected numbers; functions act in simulate_batch only")
-    try:
-        dimensions = np.ndim(value)
-    except ValueError:
-        dimensions = 2  # ragged: `rows` says so
+    dimensions = _dimensions(value)
     if dimensions == 1:
         return inputs.vector(value, "tau", model.speed_names, LIMIT)[None, :].copy()
     if dimensions != 2:

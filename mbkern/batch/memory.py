@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..core.lanes import B_Y
 from ..core.number import LANES
+from ..errors import MethodError
 from ..inputs import Array
 from ..model.vary import Varied
 
@@ -22,7 +23,11 @@ NO_VALUES: Array = np.empty((0, 0))
 
 def lanes(size: int) -> Array:
     """Zeros of shape (size, LANES), on a cache line."""
-    raw = np.zeros(size * LANES + LINE // 8)
+    try:
+        raw = np.zeros(size * LANES + LINE // 8)
+    except (MemoryError, ValueError):
+        raise MethodError(f"this method needs {8e-9 * LANES * size:.3g} GB of memory a thread for a tree of this shape; "
+                          '"emh-ldl" needs little for every tree') from None
     skip = -raw.ctypes.data % LINE // 8
     return raw[skip:skip + size * LANES].reshape(size, LANES)
 

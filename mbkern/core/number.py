@@ -243,7 +243,7 @@ else:
 
     @intrinsic
     def lanes_at(typingctx, address, size):
-        """An array of `size` numbers with LANES lanes each at an address; whoever passes the address keeps them alive."""
+        """An array of `size` numbers of LANES lanes each at an address; whoever passes the address keeps them alive."""
         array_type = types.Array(types.float64, 2, "C")
 
         def codegen(context, builder, sig, args):
