@@ -36,9 +36,9 @@ from .system import System
 __version__ = "0.1.0"
 
 __all__ = [
-    "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed", "errors",
-    "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute", "rotate",
-    "spline", "translate", "universal", "weld", "zoo",
+    "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
+    "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute",
+    "rotate", "spline", "translate", "universal", "weld", "zoo",
 ]
 
 

@@ -249,8 +249,8 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2" (mass
-            matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2"
+            (mass matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
             teaching, its cost grows with the cube of the number of freedoms).
 
         Returns
