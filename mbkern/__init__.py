@@ -37,8 +37,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
-    "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic", "revolute",
-    "rotate", "spline", "translate", "universal", "weld", "zoo",
+    "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic",
+    "revolute", "rotate", "spline", "translate", "universal", "weld", "zoo",
 ]
 
 

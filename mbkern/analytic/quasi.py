@@ -489,8 +489,8 @@ class Formulation:
             f"{n} = {x:.6g}" for n, x in zip(self.coordinate_names, q, strict=True))
         if code == C.SINGULAR_S:
             return (f"S is singular{where}: 1/cond = {frame[C.RCOND]:.3g} is below the threshold {self.threshold:g}; "
-                    f"the quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: choose "
-                    "others")
+                    f"the quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: "
+                    "choose others")
         if code == C.SINGULAR_MASS:
             return (f"the equations of motion are singular{where}: the constraints are dependent there, or some motion "
                     "has no inertia")
