@@ -17,6 +17,6 @@ from .quasi import Conditioning, Formulation, Kane, Lagrange, Maggi, Volterra
 from .trajectory import Trajectory
 
 __all__ = [
-    "Conditioning", "Constraints", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane", "Lagrange", "Maggi",
-    "QuasiVelocities", "Trajectory", "Volterra", "appell", "cases", "count_equations", "ignorable", "ode45",
+    "Conditioning", "Constraints", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane", "Lagrange",
+    "Maggi", "QuasiVelocities", "Trajectory", "Volterra", "appell", "cases", "count_equations", "ignorable", "ode45",
 ]

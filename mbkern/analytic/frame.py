@@ -14,7 +14,7 @@ from ..core import quasi_tree
 from ..inputs import Array
 from ..system import System
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
-from .ignorable import Ignorable
+from .ignorable import Ignorable, whole_free_joints
 
 L = plain.load("layout")
 
@@ -128,11 +128,13 @@ def make_frame(setup: Setup) -> Array:
         if setup.ordered:
             frame[C.ORDERED] = C.IN_PLACE if (*setup.dependent, *setup.quasi) == tuple(range(m)) else 1
     table = part(C.AT_IGNORABLE).reshape(s, C.IGNORABLE)
-    along = np.zeros(m)
+    vanishing = part(C.AT_ZERO)
     for row, entry in zip(table, setup.ignorable, strict=True):
         row[C.FIRST], row[C.QUATERNION], row[C.AXIS] = entry.speed, entry.quaternion, entry.axis
-        along[entry.speed:entry.speed + (1 if entry.quaternion < 0 else 3)] += 1.0 if entry.quaternion < 0 else 1.0 / 3.0
-    part(C.AT_ZERO)[:] = along > 0.99  # of a free joint only when all three directions are ignorable
+        if entry.quaternion < 0:
+            vanishing[entry.speed] = 1.0
+    for first in whole_free_joints(setup.ignorable):
+        vanishing[first:first + 3] = 1.0
     if setup.forces is not None and not callable(setup.forces):
         part(C.AT_Q)[:] = setup.forces
     alive: list[Any] = list(setup.callbacks.values())

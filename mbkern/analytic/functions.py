@@ -176,7 +176,8 @@ class Dynamics:
         _check_finite((out,), "M", self.M, t)
         if np.abs(out - out.T).max() > 1e-10 * np.abs(out).max():
             i, j = np.unravel_index(int(np.argmax(np.abs(out - out.T))), out.shape)
-            raise ModelError(f"M: expected a symmetric matrix, got {out[i, j]:g} at {i}, {j} and {out[j, i]:g} at {j}, {i}")
+            raise ModelError(f"M: expected a symmetric matrix, got {out[i, j]:g} at {i}, {j} and {out[j, i]:g} at "
+                             f"{j}, {i}")
         return out
 
     def momenta(self, q: Array, v: Array, t: float = 0.0) -> Array:

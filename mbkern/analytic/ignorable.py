@@ -130,7 +130,8 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
     return IgnorableReport(tuple(found), others)
 
 
-def claimed(system: System | Dynamics, names: Any, constraints: Constraints | None, forces: Any) -> tuple[Ignorable, ...]:
+def claimed(system: System | Dynamics, names: Any, constraints: Constraints | None,
+            forces: Any) -> tuple[Ignorable, ...]:
     """The ignorable coordinates that a user names, each verified."""
     if isinstance(names, str):
         names = [names]
@@ -142,8 +143,8 @@ def claimed(system: System | Dynamics, names: Any, constraints: Constraints | No
             raise StateError(f"ignorable: {show(name)} is not one of {', '.join(all_of)}")
         fault = _fault(system, all_of[name], constraints, forces, states)
         if fault:
-            raise StateError(f"ignorable: {name!r} is not ignorable: {fault}; leave it out, or use Kane, which needs no "
-                             "ignorable coordinates")
+            raise StateError(f"ignorable: {name!r} is not ignorable: {fault}; leave it out, or use Kane, which needs "
+                             "no ignorable coordinates")
         if all_of[name] in chosen:
             raise StateError(f"ignorable: {name!r} is there twice")
         chosen.append(all_of[name])
@@ -163,6 +164,12 @@ def candidates(system: System | Dynamics) -> list[Ignorable]:
         elif isinstance(element, Step) and element.is_coordinate:
             out.append(Ignorable(names[qi], "", qi, vi))
     return out
+
+
+def whole_free_joints(entries: tuple[Ignorable, ...]) -> set[int]:
+    """First speeds of the free joints all of whose positions are among the entries."""
+    firsts = [entry.speed for entry in entries if entry.quaternion >= 0]
+    return {first for first in firsts if firsts.count(first) == 3}
 
 
 # ---- verification ----------------------------------------------------------------------------------------------------
@@ -214,7 +221,8 @@ def _fault(system: System | Dynamics, entry: Ignorable, constraints: Constraints
     return ""
 
 
-def lagrangian_derivative(system: System | Dynamics, entry: Ignorable, t: float, q: Array, v: Array) -> tuple[float, float]:
+def lagrangian_derivative(system: System | Dynamics, entry: Ignorable, t: float, q: Array,
+                          v: Array) -> tuple[float, float]:
     """dL/dq along the coordinate (springs and dampers included), and the size that it is to be compared with."""
     if isinstance(system, Dynamics):
         # the momentum's rate without accelerations must be h: by differences, M is all there is
@@ -234,8 +242,8 @@ def lagrangian_derivative(system: System | Dynamics, entry: Ignorable, t: float,
     linear, first = slice(entry.speed, entry.speed + 3), entry.speed
     # momenta of a free joint are in body axes: their rate in axes that do not turn with the body
     R = _rotation(q[entry.quaternion:entry.quaternion + 4])
-    rate = R @ (pdot[linear] + np.cross(v[first + 3:first + 6], p[linear]))
-    return float(rate[entry.axis]), scale
+    turned = R @ (pdot[linear] + np.cross(v[first + 3:first + 6], p[linear]))
+    return float(turned[entry.axis]), scale
 
 
 def _rotation(quaternion: Array) -> Array:

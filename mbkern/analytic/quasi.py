@@ -40,7 +40,7 @@ from ..model.checks import number, show
 from ..system import System
 from .frame import Setup, make_frame, take
 from .functions import Constraints, Dynamics, QuasiVelocities
-from .ignorable import Ignorable, claimed, ignorable, momentum_of
+from .ignorable import Ignorable, claimed, ignorable, momentum_of, whole_free_joints
 from .trajectory import Trajectory, run_formulation
 
 RATE_TOLERANCE = 1e-6  # of a user's rate against a difference quotient, relative to the terms in it
@@ -206,8 +206,8 @@ class Formulation:
         except (TypeError, ValueError, IndexError) as error:
             if isinstance(error, StateError):
                 raise
-            raise StateError(f"{what}: {getattr(given.f, '__name__', given.f)} failed at a trial call with {given.count} "
-                             f"rows of {self.m} speeds: {error}") from error
+            raise StateError(f"{what}: {getattr(given.f, '__name__', given.f)} failed at a trial call with "
+                             f"{given.count} rows of {self.m} speeds: {error}") from error
         quotient = (a1 @ v + b1 - a0 @ v - b0) / (2.0 * e)
         size = np.abs(a1) @ np.abs(v) + np.abs(b1) + np.abs(rate) + np.abs(quotient)
         bad = np.abs(quotient - rate) > RATE_TOLERANCE * size + 1e-9
@@ -251,7 +251,11 @@ class Formulation:
 
     @property
     def _ignorable_speeds(self) -> set[int]:
-        return {entry.speed for entry in self.ignorable if entry.quaternion < 0}
+        """Speeds that momenta determine: of a free joint the linear ones when all three positions are ignorable."""
+        speeds = {entry.speed for entry in self.ignorable if entry.quaternion < 0}
+        for first in whole_free_joints(self.ignorable):
+            speeds |= {first, first + 1, first + 2}
+        return speeds
 
     def _default_quasi(self, needed: int, pose: ArrayLike | None) -> tuple[int, ...]:
         """The speeds whose S is best conditioned in the worst of some poses."""
@@ -355,10 +359,10 @@ class Formulation:
             bad = np.abs(left) > CONSISTENT * (size + np.abs(a).max(axis=1) * 1e-3)
             if bad.any():
                 k, projected = int(np.argmax(bad)), self.project(q, v, t)
+                offer = ", ".join(f"{n} = {x:.9g}" for n, x in zip(self.speed_names, projected, strict=True))
                 raise InconsistentSpeedsError(
                     f"v: constraint {k} is violated, a v + b = {left[k]:.6g}; the nearest speeds that satisfy all "
-                    f"constraints are {', '.join(f'{n} = {x:.9g}' for n, x in zip(self.speed_names, projected, strict=True))} "
-                    "(attribute `projected` of this error, method `project`)", projected)
+                    f"constraints are {offer} (attribute `projected` of this error, method `project`)", projected)
         self._remember(q, v, t)
         given = v
         if self._method >= C.KANE:
@@ -484,9 +488,9 @@ class Formulation:
         where = "" if q is None else " at " + ", ".join(
             f"{n} = {x:.6g}" for n, x in zip(self.coordinate_names, q, strict=True))
         if code == C.SINGULAR_S:
-            return (f"S is singular{where}: 1/cond = {frame[C.RCOND]:.3g} is below the threshold {self.threshold:g}; the "
-                    f"quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: choose "
-                    "others")
+            return (f"S is singular{where}: 1/cond = {frame[C.RCOND]:.3g} is below the threshold {self.threshold:g}; "
+                    f"the quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: "
+                    "choose others")
         if code == C.SINGULAR_MASS:
             return (f"the equations of motion are singular{where}: the constraints are dependent there, or some motion "
                     "has no inertia")
@@ -520,8 +524,8 @@ class Formulation:
         return problem, frame
 
     def simulate(self, q0: ArrayLike, v0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
-                 rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None, t_eval: ArrayLike | None = None,
-                 max_step: float | None = None, progress: bool = False) -> Trajectory:
+                 rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
+                 t_eval: ArrayLike | None = None, max_step: float | None = None, progress: bool = False) -> Trajectory:
         """The motion from a configuration and speeds, all steps in compiled code.
 
         Parameters
@@ -608,7 +612,8 @@ class Volterra(Formulation):
     system, constraints, forces, quasi, pose, track_work, threshold
         See `Formulation`.
     ignorable : sequence of coordinate names, optional
-        By default all that `mbkern.analytic.ignorable` finds (none for Dynamics).
+        By default all that `mbkern.analytic.ignorable` finds (none for Dynamics), but positions of a free joint only
+        when all three are ignorable: otherwise no choice among its speeds, which are in body axes, suits every pose.
 
     Attributes
     ----------
@@ -637,7 +642,11 @@ class Volterra(Formulation):
     def _ignorable(self, names: Any) -> tuple[Ignorable, ...]:
         if names is not None:
             return claimed(self.system, names, self.constraints, self.forces)
-        return ignorable(self.system, self.constraints, self.forces).found if isinstance(self.system, System) else ()
+        if not isinstance(self.system, System):
+            return ()
+        found = ignorable(self.system, self.constraints, self.forces).found
+        whole = whole_free_joints(found)
+        return tuple(entry for entry in found if entry.quaternion < 0 or entry.speed in whole)
 
     @property
     def momenta(self) -> Array:

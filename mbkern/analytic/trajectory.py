@@ -66,8 +66,8 @@ class Trajectory:
         self.nfev, self.n_accepted, self.n_rejected = counts
 
     def __repr__(self) -> str:
-        text = (f"{self.formulation.name} by {self.integrator!r}: {self.status}, t = {self.t[0]:g} .. {self.t[-1]:g} s, "
-                f"{self.t.size} states")
+        text = (f"{self.formulation.name} by {self.integrator!r}: {self.status}, t = {self.t[0]:g} .. "
+                f"{self.t[-1]:g} s, {self.t.size} states")
         return text if self.success else f"{text}\n  {self.message}"
 
     def momenta(self) -> Array:

@@ -20,8 +20,8 @@ M, h and all else that depends on the machine come from functions by address: th
 
 When the quasi-velocities are speeds themselves (`SELECTED`), S is a unit matrix but for the rows [M_I; a] =: B, and
 only the columns of the other speeds ("dependent") have to be solved for. Rows of M W of ignorable speeds are zero.
-Without constraints (`ORDERED`) one factorization L D L^T of M does it all, ignorable speeds first: its leading part gives
-their speeds, the rest is the factorization of W^T M W. S is as regular as M then.
+Without constraints (`ORDERED`) one factorization L D L^T of M does it all, ignorable speeds first: its leading part
+gives their speeds, the rest is the factorization of W^T M W. S is as regular as M then.
 """
 
 from numba import carray

@@ -1,8 +1,8 @@
 """Machines for examples, tests and benchmarks.
 
-Except for `pipelayer` and the machines of papers (`knife_edge_cart` and others), bodies are solid boxes of 0.5 to 2 kg and 0.2 to 0.5 m length with the next joint at
-the far end: numbers of order one, so that answers can be compared to many digits. The same arguments give the
-same model.
+Except for `pipelayer` and the machines of papers (`knife_edge_cart` and others), bodies are solid boxes of
+0.5 to 2 kg and 0.2 to 0.5 m length with the next joint at the far end: numbers of order one, so that answers
+can be compared to many digits. The same arguments give the same model.
 """
 
 from __future__ import annotations
