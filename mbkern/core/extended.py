@@ -23,20 +23,20 @@ from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
-    ball_frame, free_frame, prismatic_frame, put_free_rate, put_quaternion_rate, revolute_frame,
+    ball_frame, free_frame, prismatic_frame, put_free_rate, put_quaternion_rate, revolute_frame, turned_by,
 )
 from .layout import (
-    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, PARENT, PRISMATIC,
-    QI, REVOLUTE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
-    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
+    BALL, CYCLE, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, PARENT, PLACE_G, PLACE_RHO,
+    PRISMATIC, QI, REVOLUTE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
+    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get33, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
-from .number import fma, get, put, smaller, whole
+from .number import fma, get, put, sincos, smaller, whole
 from .spatial import (
-    ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
+    EYE, ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
     inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, rigid_inertia,
 )
-from .vec3 import add, axpy, cross, mul, neg, sub, tmul
+from .vec3 import ZERO3, add, axpy, cross, mul, neg, shifted, sshifted, sub, tmul
 
 # A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
 PIVOT_TOLERANCE = 3e-15
@@ -67,6 +67,37 @@ def carry_loads(work, kw, X, phi, m, s):
 
 
 @inline
+def carry_within(work, k, cycle, X, M, phi, m, s):
+    """`carry` inside a compound joint: X holds the motion alone, with literal zeros and ones; axes are then shifted."""
+    M, phi, s = inertia_to_parent(X, M), force_to_parent(X, phi), axpy(m, X[1], tmul(X[0], s))
+    if cycle == 1:
+        deposit(work, k, M, phi, s)
+    elif cycle == 2:
+        deposit(work, k, shifted_inertia(M), shifted6(phi), shifted(s))
+    else:
+        deposit(work, k, shifted_inertia(shifted_inertia(M)), shifted6(shifted6(phi)), shifted(shifted(s)))
+
+
+@inline
+def shifted_inertia(M):
+    P, Q, R = M
+    return (sshifted(P), (shifted(Q[2]), shifted(Q[0]), shifted(Q[1])), sshifted(R))
+
+
+@inline
+def shifted6(a):
+    return (shifted(a[0]), shifted(a[1]))
+
+
+@inline
+def deposit(work, k, M, phi, s):
+    kw = work_row(k)
+    add_to_inertia(work, kw + W_P, M)
+    add_to_pair(work, kw + W_PHI, phi)
+    add_to3(work, kw + W_MOMENT, s)
+
+
+@inline
 def backward(block, q, p, work):
     """M*, phi, first moments and pivots of all nodes, leaves first."""
     n, margins = whole(block, N_NODES), margins_at(block)
@@ -81,8 +112,10 @@ def backward(block, q, p, work):
         kind, k, qi, vi = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + QI), whole(block, c + VI)
         M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
         m, s = get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT)
+        cycle = whole(block, c + CYCLE)
         if kind == REVOLUTE:
-            X = revolute_frame(block, c, get(q, qi))
+            sine, cosine = sincos(get(q, qi))
+            X = (turned_by(get33(block, c + PLACE_G), sine, cosine), get3(block, c + PLACE_RHO))
             put_frame(work, w + W_G, X)
             U = column_az(M)
             D = U[1][2]
@@ -91,7 +124,12 @@ def backward(block, q, p, work):
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[2]))
             if k >= 0:
-                carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi), m, s)
+                rest_az, momentum_az = eliminate_az(M, U, d), axpy6(y, U, phi)
+                if cycle > 0:
+                    turn = ((cosine, sine, 0.0), (-sine, cosine, 0.0), (0.0, 0.0, 1.0))
+                    carry_within(work, k, cycle, (turn, ZERO3), rest_az, momentum_az, m, s)
+                else:
+                    carry(work, k, X, rest_az, momentum_az, m, s)
         elif kind == PRISMATIC:
             X = prismatic_frame(block, c, get(q, qi))
             put_frame(work, w + W_G, X)
@@ -102,7 +140,11 @@ def backward(block, q, p, work):
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[0]))
             if k >= 0:
-                carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi), m, s)
+                rest_lz, momentum_lz = eliminate_lz(M, U, d), axpy6(y, U, phi)
+                if cycle > 0:
+                    carry_within(work, k, cycle, (EYE, (0.0, 0.0, get(q, qi))), rest_lz, momentum_lz, m, s)
+                else:
+                    carry(work, k, X, rest_lz, momentum_lz, m, s)
         elif kind == BALL:
             X = ball_frame(block, c, q, qi)
             put_frame(work, w + W_G, X)

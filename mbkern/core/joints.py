@@ -20,6 +20,12 @@ from .vec3 import add, axpy, cross, dot, matmul, scale, tmul
 def turned_z(G, angle):
     """The axes G turned about their z axis."""
     s, c = sincos(angle)
+    return turned_by(G, s, c)
+
+
+@inline
+def turned_by(G, s, c):
+    """The axes G turned about their z axis by the angle with sine s and cosine c."""
     return (axpy(c, G[0], scale(s, G[1])), axpy(c, G[1], scale(-s, G[0])), G[2])
 
 

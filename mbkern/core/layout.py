@@ -43,7 +43,8 @@ PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
 DEPTH = 27  # freedoms on the way to the root, its own not counted
-NODE = 28
+CYCLE = 28  # within a joint: 1 + the number of cyclic shifts of axes that place the frame at its parent's; else 0
+NODE = 29
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5

@@ -43,6 +43,14 @@ _ALIGNED: dict[Vector, Matrix] = {
 }
 
 
+_CYCLES: tuple[Matrix, ...] = tuple(_ALIGNED[axis] for axis in ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+
+
+def cycle(place: Frame) -> int:
+    """1 + the number of cyclic shifts that make the axes of a frame without offset, 0 when it is not of that kind."""
+    return 1 + _CYCLES.index(place[0]) if place[1] == ORIGIN[1] and place[0] in _CYCLES else 0
+
+
 def aligned(axis: Vector) -> Matrix:
     """Rotation W with W axis = z."""
     exact = _ALIGNED.get(axis)
@@ -116,6 +124,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
             row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
             row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
+            row[L.CYCLE] = cycle(place) if len(nodes) > first_node else 0  # not the first: its place may be varied
             before = last_speed[node] if node >= 0 else -1
             row[L.DEPTH] = coordinates[before][L.N_BEFORE] + 1 if before >= 0 else 0
             node = len(nodes)
