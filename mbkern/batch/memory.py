@@ -26,7 +26,7 @@ def lanes(size: int) -> Array:
     try:
         raw = np.zeros(size * LANES + LINE // 8)
     except (MemoryError, ValueError):
-        raise MethodError(f"this method needs {8e-9 * LANES * size:.3g} GB of memory a thread for a tree of this shape; "
+        raise MethodError(f"this method needs {8e-9 * LANES * size:.3g} GB of memory a thread for such a tree; "
                           '"emh-ldl" needs little for every tree') from None
     skip = -raw.ctypes.data % LINE // 8
     return raw[skip:skip + size * LANES].reshape(size, LANES)
