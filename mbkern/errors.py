@@ -25,6 +25,10 @@ class ModelError(MbkernError, ValueError):
     """The description of a machine is wrong: a joint, a drive, a body, the tree, a file."""
 
 
+class ModelWarning(UserWarning):
+    """Something in the description of a machine was read but has no place in the model."""
+
+
 class FrozenError(ModelError, AttributeError):
     """An attempt to change a finished model; build a new one instead."""
 
@@ -53,6 +57,25 @@ class SingularInertiaError(StateError):
 
     def __reduce__(self) -> tuple[type[SingularInertiaError], tuple[str, str, str]]:
         return type(self), (str(self), self.body, self.joint)
+
+
+class InconsistentSpeedsError(StateError):
+    """Speeds that violate the constraints.
+
+    Parameters
+    ----------
+    message : str
+        Which constraint, by how much, and what to do.
+    projected : array, optional
+        The nearest speeds that satisfy them (in the norm of the kinetic energy).
+    """
+
+    def __init__(self, message: str, projected: object = None) -> None:
+        super().__init__(message)
+        self.projected = projected
+
+    def __reduce__(self) -> tuple[type[InconsistentSpeedsError], tuple[str, object]]:
+        return type(self), (str(self), self.projected)
 
 
 class MethodError(MbkernError, ValueError):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import plain
-from .core import cabi, entry, lagrange, lanes, newton_euler, newton_euler_lu
+from .core import appell, cabi, entry, lagrange, lanes, newton_euler, newton_euler_lu
 from .errors import MethodError, SingularInertiaError
 from .model.model import Model
 
@@ -17,6 +17,7 @@ _layout = plain.load("layout")
 _blocks = plain.load("blocks")
 _lu = plain.load("extended_lu")
 _hzu = plain.load("multipliers")
+_appell = plain.load("appell")
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ ACCELERATIONS = {method.name: method for method in (
                        lagrange.accelerations_2, _work_dah),
     AccelerationMethod("lagrange-1", "Lagrange's equations of the first kind, the matrix of \"hzu\"",
                        lagrange.accelerations_1, _work_hzu, needs_inertias=True),
+    AccelerationMethod("appell", "Appell's equations, by probing the energy of accelerations",
+                       appell.accelerations, _appell.appell_size),
 )}
 
 

@@ -257,7 +257,8 @@ class System:
             (force; moment) on each body, in body axes, at the body origin.
         method : str
             "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
-            matrix) or "lagrange-1" (multipliers).
+            matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
+            teaching, its cost grows with the cube of the number of freedoms).
 
         Returns
         -------
@@ -272,7 +273,7 @@ class System:
         >>> q, u = model.random_state(seed=1)
         >>> udot = system.accelerations(q, u)
         >>> all(np.allclose(udot, system.accelerations(q, u, method=method))
-        ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1"))
+        ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1", "appell"))
         True
         """
         model = self.model

@@ -7,13 +7,16 @@ input) or 1 (a run that did not reach its end); ctrl-C exits with 130.
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
-from ..errors import MbkernError
-from . import simulate
+from ..errors import MbkernError, ModelWarning
+from . import flops, info, simulate
 
-COMMANDS = {"simulate": simulate}
+COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, **flops.COMMANDS}
 DEFAULT = "simulate"
 
 
@@ -28,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="command")
     for name, module in COMMANDS.items():
         module.add_arguments(commands.add_parser(
-            name, help=module.ABOUT, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter))
+            name, help=module.ABOUT, description=inspect.getdoc(module),
+            formatter_class=argparse.RawDescriptionHelpFormatter))
     return top
 
 
@@ -46,7 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.insert(0, DEFAULT)
     options = parser().parse_args(given)
     try:
-        return int(COMMANDS[options.command].run(options))
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", ModelWarning)
+            try:
+                return int(COMMANDS[options.command].run(options))
+            finally:
+                for note in notes:
+                    print(f"mbkern {options.command}: note: {note.message}", file=sys.stderr)
     except (MbkernError, OSError) as error:
         message = " ".join(str(error).split())
         print(f"mbkern {options.command}: {message}", file=sys.stderr)

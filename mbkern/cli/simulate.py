@@ -3,7 +3,8 @@
 examples:
   python -m mbkern                                  a chain of 20 bodies in space, 10 s
   python -m mbkern chain:100 --time 5 --rtol 1e-6
-  python -m mbkern carousel:30 --integrator gauss4 --step 1e-3 --output motion.npz
+  python -m mbkern carousel:30 --integrator gauss4 --step 1e-3 --out motion.npz
+  python -m mbkern simulate robot.urdf --time 5 --view run.html
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..integrate.solution import Solution
 from ..methods import METHODS
 from ..model.model import Model
 from ..system import System
-from .models import HELP, model_named
+from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
 OUTPUTS = (".npz", ".csv")
@@ -40,22 +41,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="K",
                         help="begin at a random configuration instead of the neutral one")
     parser.add_argument("--frames", type=int, default=1001, metavar="M", help="states in the output, default 1001")
-    parser.add_argument("--output", metavar="FILE", help=f"write the motion to a file ({', '.join(OUTPUTS)})")
+    parser.add_argument("--out", "--output", dest="output", metavar="FILE",
+                        help=f"write the motion to a file ({', '.join(OUTPUTS)})")
+    parser.add_argument("--view", metavar="FILE", help="write an interactive page of the motion (.html)")
     parser.add_argument("--picture", metavar="FILE", default="mbkern.png",
                         help="where to draw it when matplotlib is installed, default mbkern.png")
     parser.add_argument("--no-picture", action="store_true", help="draw nothing")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
+    add_model_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Simulate, print, write; 0 when the end was reached, 1 when not."""
     if options.output and Path(options.output).suffix.lower() not in OUTPUTS:
         raise StateError(f"--output {options.output}: expected a name that ends in {' or '.join(OUTPUTS)}")
+    if options.view and Path(options.view).suffix.lower() not in (".html", ".htm"):
+        raise StateError(f"--view {options.view}: expected a name that ends in .html")
     if options.frames < 2:
         raise StateError(f"--frames {options.frames}: expected at least 2")
     if not np.isfinite(options.time) or options.time == 0.0:
         raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
-    model = model_named(options.model)
+    model = model_named(options.model, options)
     system = System(model, options.method)
     step = options.step
     if step is None and options.integrator in INTEGRATORS and not INTEGRATORS[options.integrator].adaptive:
@@ -74,6 +80,11 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write(solution, Path(options.output))
         print(f"wrote {options.output}")
+    if options.view:
+        from ..viz import viewer
+
+        viewer(solution, options.view)
+        print(f"wrote {options.view}")
     if not options.no_picture:
         draw(solution, options.picture)
     return 0 if solution.success else 1

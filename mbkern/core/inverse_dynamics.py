@@ -28,10 +28,16 @@ W_W = W_P  # w lies where other methods keep the articulated inertia
 
 @inline
 def put_accelerations(block, udot, work):
-    """w of all nodes; frames, v and wr are in the workspace already."""
+    """w of all nodes, less g; frames, v and wr are in the workspace already."""
+    put_pair(work, work_row(whole(block, N_NODES)) + W_W, (neg(get3(block, GRAVITY)), ZERO3))
+    carry_accelerations(block, udot, work)
+
+
+@inline
+def carry_accelerations(block, udot, work):
+    """w of all nodes for that of the ground, which is in the workspace as frames, v and wr are."""
     n = whole(block, N_NODES)
     ground = work_row(n)
-    put_pair(work, ground + W_W, (neg(get3(block, GRAVITY)), ZERO3))
     for i in range(n):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         kw = work_row(k) if k >= 0 else ground

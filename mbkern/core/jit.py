@@ -2,6 +2,7 @@
 
 `inline`   small algebra on tuples: always inlined, so that LLVM keeps the tuples in registers.
 `exact`    the same without fast-math flags, for code whose rounding or NaN handling matters.
+`piece`    a part of a kernel that is compiled once and called, without fast-math flags: for long code.
 `kernel`   a function that others call: compiled on first use, cached on disk, releases the GIL.
 `checked`  a kernel without fast-math flags: the place where NaN tests are allowed.
 `c_function(signature)`  a `checked` kernel as a C function: made when its address is first asked for.
@@ -46,7 +47,7 @@ if PLAIN:
     def _as_it_is(function):
         return function
 
-    inline = exact = kernel = checked = _as_it_is
+    inline = exact = piece = kernel = checked = _as_it_is
 
     def c_function(signature):
         return _as_it_is
@@ -76,9 +77,10 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER: dict[str, Any] = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    inline = njit(fastmath=set(FLAGS), **_INNER)
-    exact = njit(**_INNER)
+    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER)
+    exact = njit(forceinline=True, **_INNER)
+    piece = njit(nogil=True, **_INNER)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

@@ -32,6 +32,12 @@ def mass_matrix(block, t, q, out, work):
     """The nv x nv mass matrix, row by row in `out`."""
     evaluate_drives(block, t, work)
     put_frames(block, q, work)
+    put_mass(block, out, work)
+
+
+@inline
+def put_mass(block, out, work):
+    """The same where the frames are in the workspace already."""
     n, nv = whole(block, N_NODES), whole(block, NV)
     for j in range(nv * nv):
         put(out, j, 0.0)

@@ -58,6 +58,7 @@ class Run:
         self.problem, self.integrator = problem, integrator
         self.plan: NDArray[np.int64] = np.zeros(P.QUATERNIONS + problem.quaternions.size, np.int64)
         plan = self.plan
+        self._run = kernels.run_explicit if integrator.kind in (P.RK4, P.DOPRI5) else kernels.run_implicit
         plan[P.RHS], plan[P.USER], plan[P.STATUS] = problem.address, problem.user, problem.status
         plan[P.METHOD], plan[P.STAGES], plan[P.N], plan[P.SPLIT] = integrator.kind, integrator.stages, n, problem.split
         plan[P.OUTPUT] = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
@@ -104,14 +105,14 @@ class Run:
         """Evaluate at the beginning; a code of `kernels.plan`."""
         with _COMPILING:  # compile both here, once
             self.plan[P.BUDGET] = 0
-            kernels.run(*self._arguments)
+            self._run(*self._arguments)
             return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self._arguments[5],
                                      self.work))
 
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""
         self.plan[P.BUDGET] = budget
-        code = int(kernels.run(*self._arguments))
+        code = int(self._run(*self._arguments))
         if code == P.NEED_MATRIX:  # fixed-point iteration is not enough: room for Newton's matrices
             n, stages = self.problem.size, self.integrator.stages
             self._arguments[-2:] = np.empty((stages**2 + 1) * n**2 + stages * n), np.empty(stages * n, np.int64)

@@ -171,7 +171,8 @@ class Solution:
     def _energies(self) -> Energies:
         system, nq, nv = self.system, self.q.shape[1], self.p.shape[1]
         out = np.empty((self.t.size, 3))
-        energies(system.block, self.t, self.q, self.p, np.empty(0), np.empty(nq), np.empty(nv), out, system.work())
+        block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
+        energies(block, self.t, self.q, self.p, np.empty(0), np.empty(nq), np.empty(nv), out, system.work())
         return Energies(*(np.ascontiguousarray(column) for column in out.T))
 
     def drift(self) -> dict[str, float]:

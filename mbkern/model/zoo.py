@@ -1,8 +1,8 @@
 """Machines for examples, tests and benchmarks.
 
-Except for `pipelayer`, bodies are solid boxes of 0.5 to 2 kg and 0.2 to 0.5 m length with the next joint at
-the far end: numbers of order one, so that answers can be compared to many digits. The same arguments give the
-same model.
+Except for `pipelayer` and the machines of papers (`knife_edge_cart` and others), bodies are solid boxes of
+0.5 to 2 kg and 0.2 to 0.5 m length with the next joint at the far end: numbers of order one, so that answers
+can be compared to many digits. The same arguments give the same model.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model import joint as j
 from mbkern.model.builder import STANDARD_GRAVITY, ModelBuilder
+from mbkern.model.case_studies import appell_graph, box_with_panels, knife_edge_cart, satellite_with_boom
 from mbkern.model.drives import harmonic
 from mbkern.model.joint import Joint, Step
 from mbkern.model.model import WORLD, Model
+
+__all__ = ["appell_graph", "binary_tree", "box_with_panels", "carousel", "chain", "knife_edge_cart", "pipelayer",
+           "random_tree", "satellite_with_boom", "star"]
 
 JointLike: TypeAlias = Joint | Step | Sequence[Any]
 

@@ -1,6 +1,5 @@
 """The report, the scaling study and the subcommands."""
 
-import argparse
 import csv
 import json
 import math
@@ -10,8 +9,9 @@ import numpy as np
 import pytest
 
 import mbkern as mb
+from mbkern.cli import COMMANDS, parser
+from mbkern.cli.models import model_named
 from mbkern.errors import MbkernError, MethodError, ModelError
-from mbkern.flops.cli import add_parsers, read_model
 from mbkern.flops.scaling import EVALUATION, INTEGRATION, Measurement, Study, flop_polynomial, study
 from mbkern.methods import METHODS
 
@@ -117,10 +117,8 @@ def test_study_bad_input():
 
 
 def command(*words):
-    parser = argparse.ArgumentParser()
-    add_parsers(parser.add_subparsers())
-    options = parser.parse_args(words)
-    return options.run(options)
+    options = parser().parse_args(words)
+    return COMMANDS[options.command].run(options)
 
 
 def test_table1_command(capsys, tmp_path):
@@ -154,5 +152,5 @@ def test_without_matplotlib(monkeypatch, tmp_path):
 @pytest.mark.parametrize("text", ["nowhere.json", "chain:x", "chain", "pipelayer:3", "star:0:1", "chain:-2"])
 def test_models_that_are_none(text):
     with pytest.raises(ModelError):
-        read_model(text)
-    assert read_model("random_tree:6:2").n_bodies == 6
+        model_named(text)
+    assert model_named("random:6:2").n_bodies == 6

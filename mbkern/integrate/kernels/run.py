@@ -12,7 +12,7 @@ from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step
 from .plan import (
     ACCEPTED, BUDGET, CODE, DENSE, DENSE_AT, DENSE_ROWS, DOPRI5, ERROR_OLD, EVENT_ROWS, EVENT_STOP, FAILED_RHS,
     FAILED_STAGES, FAILED_STEP, FINISHED, FRESH, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS, N_STEPS,
-    NEED_MATRIX, NEXT_EVAL, OUTPUT, REJECTED, RK4, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
+    NEED_MATRIX, NEXT_EVAL, OUTPUT, REJECTED, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
     Y, Y_NEW,
 )
 from .rk4 import rk4_step
@@ -45,32 +45,55 @@ def start(plan, num, events, times, out_t, out_y, work):
 
 
 @exact
-def fixed_step(plan, num, work, matrix, pivots):
-    """One step of a method with fixed steps: MORE, or why not. The new slope, when needed, is in K7."""
+def open_fixed_step(plan, num, slope_needed, work):
+    """Time of the next step of fixed length, and the slope at its beginning where needed; whether that went well."""
     k = plan[ACCEPTED]
-    t = num[T0] + k * num[H]
-    last = k + 1 == plan[N_STEPS]
-    t_new = num[T_END] if last else num[T0] + (k + 1) * num[H]
-    y_new = at(plan, Y_NEW)
-    if plan[FRESH] == 0 and (plan[METHOD] == RK4 or plan[STARTED] == 0):
-        if not evaluate(plan, num, t, work, at(plan, Y), at(plan, K1)):
-            return FAILED_RHS
+    num[T_BAD] = num[T0] + k * num[H]
+    if plan[FRESH] == 0 and slope_needed:
+        if not evaluate(plan, num, num[T_BAD], work, at(plan, Y), at(plan, K1)):
+            return False
         plan[FRESH] = 1
-    num[T_BAD] = t
-    if plan[METHOD] == RK4:
-        if not rk4_step(plan, num, t, num[H], work):
-            return FAILED_RHS
-        unit_quaternions(plan, work, y_new)
-    else:
-        code = gauss_step(plan, num, t, num[H], work, matrix, pivots)
-        if code != CONVERGED:
-            return FAILED_RHS if code == NO_STAGES else NEED_MATRIX if code == NEWTON_NEEDED else FAILED_STAGES
+    return True
+
+
+@exact
+def close_fixed_step(plan, num, t, work):
+    """Check the new state of a step of fixed length and evaluate its slope, when needed, into K7: MORE, or why not."""
+    k = plan[ACCEPTED] + 1
+    t_new = num[T_END] if k == plan[N_STEPS] else num[T0] + k * num[H]
+    y_new = at(plan, Y_NEW)
     if not finite(work, y_new, plan[N]):
         return FAILED_RHS
     if plan[SLOPES] != 0 and not evaluate(plan, num, t_new, work, y_new, at(plan, K7)):
         return FAILED_RHS
     num[H_LAST] = t_new - t
     return MORE
+
+
+@exact
+def implicit_step(plan, num, work, matrix, pivots):
+    """One step of a Gauss method: MORE, or why not."""
+    if not open_fixed_step(plan, num, plan[STARTED] == 0, work):
+        return FAILED_RHS
+    t = num[T_BAD]
+    code = gauss_step(plan, num, t, num[H], work, matrix, pivots)
+    if code != CONVERGED:
+        return FAILED_RHS if code == NO_STAGES else NEED_MATRIX if code == NEWTON_NEEDED else FAILED_STAGES
+    return close_fixed_step(plan, num, t, work)
+
+
+@exact
+def explicit_step(plan, num, work, matrix, pivots):
+    """One step of RK4 or Dormand-Prince: MORE, or why not."""
+    if plan[METHOD] == DOPRI5:
+        return adaptive_step(plan, num, work)
+    if not open_fixed_step(plan, num, True, work):
+        return FAILED_RHS
+    t = num[T_BAD]
+    if not rk4_step(plan, num, t, num[H], work):
+        return FAILED_RHS
+    unit_quaternions(plan, work, at(plan, Y_NEW))
+    return close_fixed_step(plan, num, t, work)
 
 
 @exact
@@ -120,9 +143,9 @@ def write_times(plan, t, h, t_new, times, out_y, work):
     plan[NEXT_EVAL] = j
 
 
-@checked
-def run(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index, event_t, event_y, matrix,
-        pivots):
+@exact
+def loop(step, plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index, event_t, event_y,
+         matrix, pivots):
     """Steps until the end, an event, a failure, a full buffer or the end of the budget."""
     n = plan[N]
     y, y_new, k1, k7 = at(plan, Y), at(plan, Y_NEW), at(plan, K1), at(plan, K7)
@@ -136,10 +159,7 @@ def run(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of
             return MORE
         if plan[N_EVENTS] > 0 and plan[EVENT_ROWS] + plan[N_EVENTS] > event_t.shape[0]:
             return MORE
-        if plan[METHOD] == DOPRI5:
-            code = adaptive_step(plan, num, work)
-        else:
-            code = fixed_step(plan, num, work, matrix, pivots)
+        code = step(plan, num, work, matrix, pivots)
         if code != MORE:
             return code
         h = num[H_LAST]
@@ -183,3 +203,18 @@ def run(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of
             plan[FRESH] = 0
             return EVENT_STOP
     return FINISHED if num[T] == num[T_END] else MORE
+
+
+# two functions, so that explicit methods need not compile the implicit ones
+@checked
+def run_explicit(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index, event_t,
+                 event_y, matrix, pivots):
+    return loop(explicit_step, plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index,
+                event_t, event_y, matrix, pivots)
+
+
+@checked
+def run_implicit(plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index, event_t,
+                 event_y, matrix, pivots):
+    return loop(implicit_step, plan, num, work, times, out_t, out_y, dense_t, dense_r, events, theta_of, event_index,
+                event_t, event_y, matrix, pivots)

@@ -7,41 +7,15 @@ the exit code.
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError
-from ..model import zoo
-from ..model.model import Model
-from ..model.serial import load
-from .diagrams import SOURCES, selection_figure
-from .report import report
-from .scaling import QUICK_SIZES, SIZES, can_integrate, claims_table, study
-
-
-def read_model(text: str) -> Model:
-    """A model from the command line: a JSON file, or a machine of the zoo such as "pipelayer", "chain:20", "star:4:10".
-
-    Examples
-    --------
-    >>> from mbkern.flops.cli import read_model
-    >>> read_model("chain:3").n_bodies
-    3
-    """
-    name, *numbers = text.split(":")
-    if name in ("chain", "carousel", "binary_tree", "random_tree", "star", "pipelayer"):
-        try:
-            return getattr(zoo, name)(*(int(x) for x in numbers))
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ModelError):
-                raise
-            raise ModelError(f"model: cannot make {text!r} (write chain:20, star:4:10, pipelayer)") from None
-    if not Path(text).is_file():
-        raise ModelError(f"model: {text!r} is neither a file nor a machine of the zoo (chain:20, carousel:20, "
-                         "binary_tree:20, random_tree:20, star:4:10, pipelayer)")
-    return load(text)
+from ..flops.diagrams import SOURCES, selection_figure
+from ..flops.report import report
+from ..flops.scaling import QUICK_SIZES, SIZES, can_integrate, claims_table, study
+from .models import HELP, model_named
 
 
 class Table1:
@@ -57,14 +31,14 @@ class Table1:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of this command."""
-        parser.add_argument("model", help="JSON file, or a machine of the zoo: pipelayer, chain:20, star:4:10, ...")
+        parser.add_argument("model", help=HELP)
         parser.add_argument("--no-times", action="store_true", help="count only")
         parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")
 
     @staticmethod
     def run(options: argparse.Namespace) -> int:
         """Print the report of a model."""
-        table = report(read_model(options.model), measure=not options.no_times)
+        table = report(model_named(options.model), measure=not options.no_times)
         if options.format == "json":
             print(json.dumps(table.to_dict(), indent=1))
         else:
@@ -139,25 +113,3 @@ class Diagram:
 
 
 COMMANDS: dict[str, Any] = {"table1": Table1, "bench": Bench, "diagram": Diagram}
-
-
-def add_parsers(subparsers: Any) -> None:
-    """Add `table1`, `bench` and `diagram` to a command line; the parsed options have `run`.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from mbkern.flops.cli import add_parsers
-    >>> parser = argparse.ArgumentParser()
-    >>> add_parsers(parser.add_subparsers())
-    >>> options = parser.parse_args(["table1", "pipelayer", "--no-times"])
-    >>> options.run(options)
-    pipelayer: 4 bodies, 6 freedoms; flops of one evaluation
-    ...
-    0
-    """
-    for name, command in COMMANDS.items():
-        parser = subparsers.add_parser(name, help=command.ABOUT, description=inspect.getdoc(command),
-                                       formatter_class=argparse.RawDescriptionHelpFormatter)
-        command.add_arguments(parser)
-        parser.set_defaults(run=command.run)

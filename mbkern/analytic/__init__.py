@@ -1,0 +1,22 @@
+"""Analytical mechanics on the same model: Appell by probing; Lagrange, Maggi, Kane and reduced Volterra.
+
+>>> import mbkern as mb
+>>> from mbkern.analytic import cases
+>>> cart = cases.cart()
+>>> kane = mb.analytic.Kane(cart.system, constraints=cart.constraints, quasi=("bend", "x"))
+>>> run = kane.simulate(cart.q0, cart.v0, (0.0, 1.0))
+>>> run.success, bool(abs(run.constraints()).max() < 1e-13)
+(True, True)
+"""
+
+from . import appell, cases, ode45
+from .counts import count_equations
+from .functions import Constraints, Dynamics, QuasiVelocities
+from .ignorable import Ignorable, IgnorableReport, ignorable
+from .quasi import Conditioning, Formulation, Kane, Lagrange, Maggi, Volterra
+from .trajectory import Trajectory
+
+__all__ = [
+    "Conditioning", "Constraints", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane", "Lagrange",
+    "Maggi", "QuasiVelocities", "Trajectory", "Volterra", "appell", "cases", "count_equations", "ignorable", "ode45",
+]
