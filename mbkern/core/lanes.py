@@ -19,16 +19,15 @@ from numpy import nan
 from . import extended, extended_lu, multipliers, reduced
 from .checks import (
     ANGLE_LIMIT, BAD_P, BAD_Q, BAD_QUATERNION, BAD_T, BAD_TAU, LIMIT, NOT_FINITE, OK, QUATERNION_SLACK, SINGULAR,
-    beyond,
 )
 from .drives import drive_value
 from .entry import UNKNOWN
 from .jit import c_function, checked, exact
 from .layout import (
     BALL, DRIVE_VALUES, FREE, KIND, N_DRIVES, N_NODES, N_QUATERNIONS, NQ, NV, QI, drive_row, drive_values, margins_at,
-    node_row,
+    node_row, work_row,
 )
-from .number import LANES, array_at, lanes_at, whole
+from .number import LANES, VECTOR, array_at, get, lanes, lanes_at, magnitude, put, whole
 
 ROW = 8 * LANES  # bytes of a number
 RESULT_LIMIT = 1e300
@@ -113,19 +112,44 @@ def make_harmless(block, t, q, p, tau, k):
 
 
 @exact
-def suspicious(block, t, y, tau):
-    """Whether any lane needs a closer look: cheap, because it is asked in every evaluation."""
+def add_sizes(total, x):
+    """total + sum of |x_i|, lane by lane; not a number where one is not."""
+    for i in range(x.shape[0]):
+        total = total + magnitude(get(x, i))
+    return total
+
+
+@exact
+def any_above(x, i, limit):
+    """Whether number i of x is greater than `limit` or not a number in any lane."""
+    bad = 0
+    for k in range(LANES):
+        bad += not (x[i, k] <= limit)
+    return bad != 0
+
+
+@exact
+def suspicious(block, t, y, tau, scratch):
+    """Whether any lane needs a closer look. Asked in every evaluation: as a rule the sums are small, that is all."""
     nq, nv = whole(block, NQ), whole(block, NV)
-    if beyond(array_at(t, LANES), LIMIT) or beyond(array_at(y, LANES * nq), ANGLE_LIMIT):
+    q, times = lanes_at(y, nq), lanes_at(t, 1)
+    put(scratch, 0, add_sizes(add_sizes(0.0 * get(times, 0), times), q))
+    if any_above(scratch, 0, ANGLE_LIMIT):
         return True
-    if beyond(array_at(y + ROW * nq, LANES * nv), LIMIT) or (tau != 0 and beyond(array_at(tau, LANES * nv), LIMIT)):
+    sizes = add_sizes(0.0 * get(times, 0), lanes_at(y + ROW * nq, nv))
+    put(scratch, 0, add_sizes(sizes, lanes_at(tau, nv if tau != 0 else 0)))
+    if any_above(scratch, 0, LIMIT):
         return True
-    if whole(block, N_QUATERNIONS) > 0:
-        q = lanes_at(y, nq)
-        for k in range(LANES):
-            if bad_lane_quaternion(block, q, k):
-                return True
-    return False
+    if whole(block, N_QUATERNIONS) == 0:
+        return False
+    off = 0.0 * get(times, 0)
+    for i in range(whole(block, N_NODES)):
+        at = quaternion_place(block, i)
+        if at >= 0:
+            a, b, c, d = get(q, at), get(q, at + 1), get(q, at + 2), get(q, at + 3)
+            off = off + magnitude(a * a + b * b + c * c + d * d - 1.0)
+    put(scratch, 0, off)
+    return any_above(scratch, 0, QUATERNION_SLACK)  # smaller than what is allowed
 
 
 @exact
@@ -150,14 +174,15 @@ def prepare(block, t, y, tau, codes, work):
     """Check all lanes, make the bad ones harmless, evaluate the drives; the arguments are addresses but the block."""
     nq, nv = whole(block, NQ), whole(block, NV)
     status, times = array_at(codes, LANES), array_at(t, LANES)
-    for k in range(LANES):
-        status[k] = OK
-    if suspicious(block, t, y, tau):
+    if suspicious(block, t, y, tau, lanes_at(codes, 1)):
         q, p, forces = lanes_at(y, nq), lanes_at(y + ROW * nq, nv), lanes_at(tau, nv if tau != 0 else 0)
         for k in range(LANES):
             status[k] = lane_code(block, times, q, p, forces, k)
             if status[k] != OK:
                 make_harmless(block, times, q, p, forces, k)
+    else:
+        for k in range(LANES):
+            status[k] = OK
     evaluate_lane_drives(block, times, lanes_at(work, UNKNOWN))
 
 
@@ -165,14 +190,16 @@ def prepare(block, t, y, tau, codes, work):
 def conclude(block, dydt, codes, work):
     """Add to the codes what the sweeps found: margins that are not positive, results that are not finite."""
     n, size = whole(block, N_NODES), whole(block, NQ) + whole(block, NV)
-    at = work + ROW * margins_at(block)
-    margins = array_at(at, LANES * n)
-    bad = 0
-    for i in range(LANES * n):
-        bad += not (margins[i] > 0.0)
-    if bad == 0 and not beyond(array_at(dydt, LANES * size), RESULT_LIMIT):
+    status, rates = array_at(codes, LANES), lanes_at(dydt, size)
+    margin, scratch = lanes_at(work + ROW * margins_at(block), n), lanes_at(work + ROW * work_row(n), 2)
+    zero = 0.0 * get(lanes_at(codes, 1), 0)
+    below = zero
+    for i in range(n):  # 0 while all are positive; where one is exactly 0, the rates are not finite
+        below = below + (magnitude(get(margin, i)) - get(margin, i))
+    put(scratch, 0, below)
+    put(scratch, 1, add_sizes(zero, rates))
+    if not any_above(scratch, 0, 0.0) and not any_above(scratch, 1, RESULT_LIMIT):
         return
-    status, margin, rates = array_at(codes, LANES), lanes_at(at, n), lanes_at(dydt, size)
     for k in range(LANES):
         if status[k] == OK:
             singular = 0
@@ -192,6 +219,81 @@ def put_constants(places, values, row, own, k):
         own[places[j], k] = values[row, j]
 
 
+def _row_pointer(context, builder, sig, args, k):
+    """Pointer to number args[2] in row args[1] + k of the row-major array args[0]."""
+    array = context.make_array(sig.args[0])(context, builder, args[0])
+    columns = builder.extract_value(array.shape, 1)
+    row = builder.mul(builder.add(args[1], ir.Constant(args[1].type, k)), columns)
+    return builder.gep(array.data, [builder.add(row, args[2])], inbounds=True)
+
+
+@intrinsic
+def get_rows(typingctx, array, first, column):
+    """Number `column` of rows first, first + 1, ... as lanes."""
+    def codegen(context, builder, sig, args):
+        value = ir.Constant(VECTOR, ir.Undefined)
+        for k in range(LANES):
+            number = builder.load(_row_pointer(context, builder, sig, args, k))
+            value = builder.insert_element(value, number, ir.Constant(ir.IntType(32), k))
+        return value
+    return lanes(array, types.intp, types.intp), codegen
+
+
+@intrinsic
+def put_rows(typingctx, array, first, column, x):
+    """The lanes of x to number `column` of rows first, first + 1, ..."""
+    def codegen(context, builder, sig, args):
+        for k in range(LANES):
+            number = builder.extract_element(args[3], ir.Constant(ir.IntType(32), k))
+            builder.store(number, _row_pointer(context, builder, sig, args, k))
+        return context.get_dummy_value()
+    return types.void(array, types.intp, types.intp, lanes), codegen
+
+
+@exact
+def pack(Q, P, tau, first, end, y, forces):
+    """States first, ..., end - 1 to lanes; the last block is filled up with its last state."""
+    nq, nv = Q.shape[1], P.shape[1]
+    if first + LANES <= end:
+        for i in range(nq):
+            put(y, i, get_rows(Q, first, i))
+        for i in range(nv):
+            put(y, nq + i, get_rows(P, first, i))
+    else:
+        for k in range(LANES):
+            row = min(first + k, end - 1)
+            for i in range(nq):
+                y[i, k] = Q[row, i]
+            for i in range(nv):
+                y[nq + i, k] = P[row, i]
+    if tau.shape[0] > 0:
+        for k in range(LANES):
+            row = min(first + k, end - 1) if tau.shape[0] > 1 else 0
+            for i in range(nv):
+                forces[i, k] = tau[row, i]
+
+
+@exact
+def unpack(rates, status, first, end, Qdot, Pdot, codes):
+    """Rates and codes of states first, ..., end - 1 to rows; NaN where there is no result."""
+    nq, nv, bad = Qdot.shape[1], Pdot.shape[1], 0
+    for k in range(min(LANES, end - first)):
+        codes[first + k] = int(status[k])
+        bad += status[k] != OK
+    if bad == 0 and first + LANES <= end:
+        for i in range(nq):
+            put_rows(Qdot, first, i, get(rates, i))
+        for i in range(nv):
+            put_rows(Pdot, first, i, get(rates, nq + i))
+        return
+    for k in range(min(LANES, end - first)):
+        good = status[k] == OK
+        for i in range(nq):
+            Qdot[first + k, i] = rates[i, k] if good else nan
+        for i in range(nv):
+            Pdot[first + k, i] = rates[nq + i, k] if good else nan
+
+
 @checked
 def rhs_rows(function, block, places, values, own, t, Q, P, tau, Qdot, Pdot, codes, begin, end, buffer):
     """Rows begin .. end of Qdot, Pdot and their codes.
@@ -208,27 +310,14 @@ def rhs_rows(function, block, places, values, own, t, Q, P, tau, Qdot, Pdot, cod
     at_tau = at_y + ROW * n
     at_rates = at_tau + ROW * nv
     for first in range(begin, end, LANES):
+        pack(Q, P, tau, first, end, y, forces)
         for k in range(LANES):
-            row = min(first + k, end - 1)  # the last block is filled up with its last state
+            row = min(first + k, end - 1)
             times[k] = t[row if t.shape[0] > 1 else 0]
-            for i in range(nq):
-                y[i, k] = Q[row, i]
-            for i in range(nv):
-                y[nq + i, k] = P[row, i]
-            if tau.shape[0] > 0:
-                for i in range(nv):
-                    forces[i, k] = tau[row if tau.shape[0] > 1 else 0, i]
             put_constants(places, values, row, own, k)
         call_lanes(function, at + ROW * B_T, at_y, at_tau if tau.shape[0] > 0 else 0, at_rates, at + ROW * B_CODES,
                    block.ctypes.data, own.ctypes.data, at_rates + ROW * n)
-        for k in range(min(LANES, end - first)):
-            row = first + k
-            codes[row] = int(status[k])
-            good = status[k] == OK
-            for i in range(nq):
-                Qdot[row, i] = rates[i, k] if good else nan
-            for i in range(nv):
-                Pdot[row, i] = rates[nq + i, k] if good else nan
+        unpack(rates, status, first, end, Qdot, Pdot, codes)
 
 
 # ---- the methods ----

@@ -139,12 +139,12 @@ else:
     # ---- functions that LLVM knows for scalars and vectors alike (llvmlite has no vector intrinsics: by name) ----
     FOLDING = ("nnan", "ninf", "nsz")  # lets a product with a literal zero fold away inside an fma
 
-    def _call_llvm(builder, name, args):
+    def _call_llvm(builder, name, args, flags=FOLDING):
         t = args[0].type
         suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
-        return builder.call(function, args, fastmath=FOLDING)
+        return builder.call(function, args, fastmath=flags)
 
     @intrinsic
     def _rint(typingctx, x):
@@ -175,9 +175,9 @@ else:
 
     @intrinsic
     def magnitude(typingctx, x):
-        """The number without its sign."""
+        """The number without its sign; NaN stays NaN."""
         def codegen(context, builder, sig, args):
-            return _call_llvm(builder, "fabs", args)
+            return _call_llvm(builder, "fabs", args, ())
         return x(x), codegen
 
     @intrinsic
