@@ -391,8 +391,8 @@ class Formulation:
         >>> import mbkern as mb
         >>> cart = mb.analytic.cases.cart()
         >>> kane = mb.analytic.Kane(cart.system, constraints=cart.constraints, quasi=["bend", "x"])
-        >>> kane.rhs(0.0, kane.state(cart.q0, cart.v0)).round(3)
-        array([   3.  ,    1.  ,   -2.  ,  147.15,    0.1 ])
+        >>> kane.rhs(0.0, kane.state(cart.q0, cart.v0)).round(3).tolist()
+        [3.0, 1.0, -2.0, 147.15, 0.1]
         """
         t, y = inputs.time(t), self._state_vector(y)
         dydt = np.empty(self.n_states)
@@ -433,8 +433,8 @@ class Formulation:
         --------
         >>> import mbkern as mb
         >>> cart = mb.analytic.cases.cart()
-        >>> mb.analytic.Maggi(cart.system, constraints=cart.constraints).accelerations(cart.q0, cart.v0).round(6)
-        array([  0.1  , -73.575, 147.15 ])
+        >>> mb.analytic.Maggi(cart.system, constraints=cart.constraints).accelerations(cart.q0, cart.v0).round(6).tolist()
+        [0.1, -73.575, 147.15]
         """
         y = self.state(q, v, t)
         rates = self.rhs(t, y)[self.nq:]
