@@ -82,8 +82,8 @@ def acceleration(system, name, q, u, n=20):
     """A call that evaluates joint accelerations n times."""
     method = ACCELERATIONS[name]
     repeated = repeat_appell if name == "appell" else repeat_newton_euler
-    block, tau, udot = system.block.copy(), np.empty(0), np.empty(u.size)
-    work = np.zeros(method.work_size(block))
+    block, work = system.block.copy(), np.zeros(method.work_size(system.block))
+    tau, udot = np.empty(0), np.empty(u.size)
 
     def call():
         repeated(block, q, u, tau, udot, work, n)

@@ -11,7 +11,8 @@ import numpy as np
 Calls = dict[str, Callable[[], object]]
 
 
-def interleaved(calls: Calls, repeats: int = 31, seconds: float = 2e-3) -> dict[str, np.ndarray]:
+def interleaved(calls: Calls, repeats: int = 31, seconds: float = 2e-3,
+                clock: Callable[[], float] = time.perf_counter) -> dict[str, np.ndarray]:
     """Seconds per call of each competitor, one number a turn.
 
     Parameters
@@ -19,22 +20,25 @@ def interleaved(calls: Calls, repeats: int = 31, seconds: float = 2e-3) -> dict[
     calls : dict of name -> function without arguments
     repeats : int
         Turns; in each turn every competitor runs for about `seconds`.
+    clock : function
+        `time.thread_time` (processor time of this thread) for competitors that use one thread: it does not count the
+        time that other processes have.
     """
     counts = {}
     for name, call in calls.items():
         call()
-        start = time.perf_counter()
+        start = clock()
         for _ in range(3):
             call()
-        counts[name] = max(1, int(seconds / max((time.perf_counter() - start) / 3, 1e-9)))
+        counts[name] = max(1, int(seconds / max((clock() - start) / 3, 1e-9)))
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
             n = counts[name]
-            start = time.perf_counter()
+            start = clock()
             for _ in range(n):
                 call()
-            times[name].append((time.perf_counter() - start) / n)
+            times[name].append((clock() - start) / n)
     return {name: np.array(values) for name, values in times.items()}
 
 

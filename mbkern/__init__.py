@@ -13,6 +13,7 @@ from typing import Any
 
 from . import embed, errors
 from .integrate import Event, Solution, event
+from .io import load_mjcf, load_urdf
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -37,12 +38,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
-    "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "planar", "polynomial", "prismatic",
-    "revolute", "rotate", "spline", "translate", "universal", "weld", "zoo",
+    "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf", "load_urdf",
+    "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("analytic", "flops"):  # loaded on first use: most programs need neither
+    if name in ("analytic", "ensemble", "flops", "viz"):  # loaded on first use: most programs need none of them
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -52,7 +52,7 @@ def load_callback(f: Any, what: str) -> Any:
     name = getattr(f, "__name__", f)
     if not isinstance(f, Dispatcher):
         raise StateError(f"{what}: expected numbers or an njit function f(t, q, p, out), got {name!r}; "
-                         "decorate it with @numba.njit")
+                         "it is called from compiled code: decorate it with @numba.njit")
     if what == "tau":
         def callback(t, q, p, out, user):
             frame = frame_at(address_of(user))
@@ -74,3 +74,28 @@ def load_callback(f: Any, what: str) -> Any:
     except Exception as error:
         raise StateError(f"{what}: {name} does not compile as f(t, q, p, out) for float64 t and arrays: "
                          f"{error}") from error
+
+
+@lru_cache(maxsize=256)
+def state_callback(f: Any, what: str, nq: int, nv: int, size: int) -> Any:
+    """C function of an njit f(t, q, p, out, i) for state number i of a batch; out has `size` numbers.
+
+    void (double t, const double *q, const double *p, double *out, int64 i, int64 *done): done is set when f has not
+    raised.
+    """
+    name = getattr(f, "__name__", f)
+    if not isinstance(f, Dispatcher):
+        raise StateError(f"{what}: expected an njit function f(t, q, p, out, i), got {name!r}; decorate it with "
+                         "@numba.njit")
+    doubles = types.CPointer(types.float64)
+
+    def callback(t, q, p, out, i, done):
+        f(t, carray(q, nq), carray(p, nv), carray(out, size), i)
+        carray(done, 1)[0] = 1
+
+    try:
+        return cfunc(types.void(types.float64, doubles, doubles, doubles, types.int64, types.CPointer(types.int64)))(
+            callback)
+    except Exception as error:
+        raise StateError(f"{what}: {name} does not compile as f(t, q, p, out, i) for float64 t and arrays and an "
+                         f"int64 i: {error}") from error

@@ -25,6 +25,10 @@ class ModelError(MbkernError, ValueError):
     """The description of a machine is wrong: a joint, a drive, a body, the tree, a file."""
 
 
+class ModelWarning(UserWarning):
+    """Something in the description of a machine was read but has no place in the model."""
+
+
 class FrozenError(ModelError, AttributeError):
     """An attempt to change a finished model; build a new one instead."""
 

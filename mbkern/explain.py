@@ -51,10 +51,12 @@ def singular(model: Model, block: Array, work: Array, t: float | None = None) ->
         where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
             "its values must be finite")
         return StateError(f"body {body.name!r}: the drive of its joint has no value{when or ' at this time'}; {where}")
+    remedy = "give the body or a body beyond it mass or inertia there"
+    if len([e for e in body.joint.elements if e.nv]) > 1:
+        remedy += ", or leave this configuration if axes of the joint line up in it (gimbal lock; ball() has none)"
     return SingularInertiaError(
         f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move{when}: the "
-        "articulated inertia along it is zero to rounding; give the body or a body beyond it mass or inertia there",
-        body.name, body.joint.kind)
+        f"articulated inertia along it is zero to rounding; {remedy}", body.name, body.joint.kind)
 
 
 def error_of(model: Model, frame: Array) -> StateError | None:

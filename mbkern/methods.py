@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import plain
-from .core import appell, cabi, entry, lagrange, newton_euler, newton_euler_lu
+from .core import appell, cabi, entry, lagrange, lanes, newton_euler, newton_euler_lu
 from .errors import MethodError, SingularInertiaError
 from .model.model import Model
 
@@ -40,6 +40,8 @@ class Method:
         The same for callers outside Python, see :mod:`mbkern.core.cabi`.
     work_size : callable
         Numbers its workspace holds, from the block.
+    lanes, varied : C functions
+        The same on several states side by side, of one machine or each of its own, see :mod:`mbkern.core.lanes`.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Method:
     ode: Any
     ode_tau: Any
     work_size: Callable[[np.ndarray], int]
+    lanes: Any
+    varied: Any
     needs_inertias: bool = False  # whether every body needs an invertible inertia
 
 
@@ -91,15 +95,16 @@ def _work_hzu(block: np.ndarray) -> int:
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
            entry.emh_ldl, entry.rhs_emh_ldl, entry.quick_emh_ldl, cabi.ode_emh_ldl, cabi.ode_tau_emh_ldl,
-           _layout.work_size),
+           _layout.work_size, lanes.lanes_emh_ldl, lanes.varied_emh_ldl),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
            entry.emh_lu, entry.rhs_emh_lu, entry.quick_emh_lu, cabi.ode_emh_lu, cabi.ode_tau_emh_lu,
-           _work_lu),
+           _work_lu, lanes.lanes_emh_lu, lanes.varied_emh_lu),
     Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
-           entry.dah, entry.rhs_dah, entry.quick_dah, cabi.ode_dah, cabi.ode_tau_dah, _work_dah),
+           entry.dah, entry.rhs_dah, entry.quick_dah, cabi.ode_dah, cabi.ode_tau_dah, _work_dah,
+           lanes.lanes_dah, lanes.varied_dah),
     Method("hzu", "Hamilton's equations with multipliers on the orthogonal complement, fill-free L^T D L (Algorithm 3)",
            entry.hzu, entry.rhs_hzu, entry.quick_hzu, cabi.ode_hzu, cabi.ode_tau_hzu, _work_hzu,
-           needs_inertias=True),
+           lanes.lanes_hzu, lanes.varied_hzu, needs_inertias=True),
 )}
 
 ACCELERATIONS = {method.name: method for method in (
@@ -153,14 +158,3 @@ def check_inertias(method: Method | AccelerationMethod, model: Model) -> None:
             f"(mass {body.mass:g} kg, moments of inertia {', '.join(f'{x:g}' for x in np.diag(body.inertia))} kg m^2); "
             "give it mass and three positive moments of inertia, or use another method", body.name, body.joint.kind)
 
-
-@dataclass(frozen=True)
-class MethodReport:
-    """What the methods cost."""
-
-    costs: dict[str, float]
-    chosen: str
-
-
-def report(model: Model) -> MethodReport:
-    return MethodReport({}, "emh-ldl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,9 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from . import inputs, plain
+from .batch.rhs import rhs_batch
+from .batch.simulate import simulate_batch
+from .batch.solution import BatchSolution
 from .callbacks import drive_callback, keep_alive
 from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
@@ -19,6 +23,7 @@ from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
 from .core import momenta as momenta_kernels
+from .costs import MethodReport, report
 from .embed.handle import CFunc
 from .errors import MethodError, ModelError, StateError
 from .explain import moving_elements, singular
@@ -26,11 +31,12 @@ from .inputs import Array
 from .integrate.simulate import simulate
 from .integrate.solution import Solution
 from .integrate.stepper import Stepper
-from .methods import METHODS, Method, MethodReport, acceleration_named, method_named, report
+from .methods import METHODS, Method, acceleration_named, method_named
 from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
+from .model.vary import Varied
 
 L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
@@ -119,6 +125,7 @@ class System:
         # for the method itself and for what all systems can do in O(N)
         self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
+        self._lane_buffers: list[Array] = []  # memory of batches that nobody uses now
         self._frames: dict[int, Array] = {}  # workspaces by their address
         self._idle: list[int] = []  # addresses of those that nobody uses now
         self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
@@ -140,8 +147,8 @@ class System:
         Returns
         -------
         MethodReport
-            `.costs` in seconds a call, `.chosen`, `.unable` (methods that cannot serve the model, and why) and
-            `.structure`; its `str` is a table.
+            `.chosen`, `.costs` (estimated seconds a call), `.unable` (methods that cannot serve the model, and why) and
+            `.counts`; printed, it is a table.
 
         Examples
         --------
@@ -249,8 +256,8 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         method : str
-            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (the same by block LU), "lagrange-2"
-            (mass matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
+            "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
+            matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
             teaching, its cost grows with the cube of the number of freedoms).
 
         Returns
@@ -603,7 +610,7 @@ class System:
         events : njit g(t, q, p), Event or a list of them, optional
             Zero crossings to record, or to stop at; see `mbkern.event`.
         dense : bool
-            Keep the dense output, for `Solution.sol`.
+            Keep the dense output of every step, for `Solution.sol`.
         progress : bool
             Show a bar on standard error.
         tau : (nv,) or njit f(t, q, p, out), optional
@@ -660,6 +667,128 @@ class System:
         >>> q, p = stepper.step()
         """
         return Stepper(self, integrator, step, rtol, atol, tau, wrench)
+
+    # ---- many states at once -------------------------------------------------------------------------------------
+
+    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, tau: ArrayLike | None = None,
+                  threads: int | None = None, *, parameters: Varied | None = None, return_status: bool = False) -> Any:
+        """`rhs` of many states at once: several in each SIMD register, and on all processors.
+
+        Every row has the very bits that `rhs` gives for it alone, however many rows there are, in whichever order and
+        on however many threads.
+
+        Parameters
+        ----------
+        Q : (B, nq)
+            Configurations, one row for each state.
+        P : (B, nv)
+            Momenta.
+        t : float or (B,)
+            Time in seconds, one for all or one for each.
+        tau : (nv,) or (B, nv), optional
+            Joint forces in N and N m, the same for all states or a row for each.
+        threads : int, optional
+            At most so many threads; all processors by default. The environment variable MBKERN_NUM_THREADS is an upper
+            bound.
+        parameters : Varied, optional
+            Masses, inertias and lengths of each state's own machine, from `Model.vary`.
+        return_status : bool
+            Return the code of each row as well.
+
+        Returns
+        -------
+        Qdot : (B, nq)
+        Pdot : (B, nv)
+        status : (B,) int array
+            With `return_status`: 0, or why the row has no result, see `mbkern.embed.CODES`.
+
+        A wrong shape raises a StateError. What is wrong with the numbers of a row (NaN, a quaternion without length, a
+        joint that has nothing to move) makes that row NaN and leaves the others alone; unless `return_status` is given,
+        a RuntimeWarning says how many there are, and what is wrong with the first.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(7)
+        >>> system = mb.System(model)
+        >>> rng = np.random.default_rng(0)
+        >>> Q, P = rng.normal(size=(1000, 7)), rng.normal(size=(1000, 7))
+        >>> Qdot, Pdot = system.rhs_batch(Q, P)
+        >>> bool(np.array_equal(Pdot[123], system.rhs(Q[123], P[123])[1]))
+        True
+        """
+        return rhs_batch(self, Q, P, t, tau, threads, parameters, return_status)
+
+    def simulate_batch(self, Q0: ArrayLike, P0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
+                       rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
+                       t_eval: ArrayLike | None = None, threads: int | None = None, tau: Any = None, reduce: Any = None,
+                       progress: bool = False, *, reduce_size: int = 1, max_step: float | None = None,
+                       parameters: Varied | None = None) -> BatchSolution:
+        """`simulate` many states at once: several in each SIMD register, and on all processors.
+
+        Each state is integrated as if it were alone: with "dopri5" it has a step size of its own, and when it is done,
+        the next state takes its place in the register. So a trajectory has the very bits that `simulate` gives,
+        whatever the other states do, and a state that diverges spoils no other. (One step size for the states that
+        share a register would make results depend on the neighbours, and the slowest of them would set the pace.)
+
+        Parameters
+        ----------
+        Q0 : (B, nq)
+            Configurations at the beginning; quaternions are scaled to length one.
+        P0 : (B, nv)
+            Momenta.
+        t_span : (begin, end)
+            Times in seconds.
+        integrator : str
+            "rk4" (order 4, fixed step), "dopri5" (order 5, adaptive) or "midpoint" (implicit, order 2, symplectic,
+            fixed step; by fixed-point iteration only, so where `simulate` turns to Newton's, a state fails here).
+        rtol, atol
+            Tolerances of "dopri5".
+        step : float
+            Seconds of a step; of "dopri5" the first one, by default its own choice.
+        t_eval : (T,), optional
+            Times of the output; by default the beginning and the end.
+        threads : int, optional
+            As in `rhs_batch`.
+        tau : optional
+            Joint forces: (nv,) for all states, (B, nv), or an njit function f(t, q, p, out, i) that writes those of
+            state number i to `out`, which is zero when it is called.
+        reduce : optional
+            What to keep, when the trajectories are too many: "final" for the states at the end, or an njit function
+            f(t, q, p, kept, i) that updates the `reduce_size` numbers `kept` of state number i, zero at first. It is
+            called at the times `t_eval`, or, if there are none, at the beginning and after every step.
+        progress : bool
+            Show a progress bar.
+        reduce_size : int
+            How many numbers the function `reduce` keeps of each state.
+        max_step : float, optional
+            No step is longer.
+        parameters : Varied, optional
+            Masses, inertias and lengths of each state's own machine, from `Model.vary`.
+
+        Returns
+        -------
+        BatchSolution
+            `.t` (T,), `.q` (B, T, nq), `.p` (B, T, nv), `.status` (B,), `.message(i)`; with `reduce`, `.q` (B, nq) and
+            `.p` (B, nv), or `.kept` (B, reduce_size). Rows after the failure of a state are NaN.
+
+        Beside its input and output, a run needs memory for a few states a thread, however many states there are. After
+        ctrl-C the states that are done are kept.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> rng = np.random.default_rng(0)
+        >>> Q0, P0 = rng.normal(size=(100, 3)), np.zeros((100, 3))
+        >>> solution = mb.System(model).simulate_batch(Q0, P0, (0.0, 1.0), "rk4", step=0.01, t_eval=[0.0, 0.5, 1.0])
+        >>> solution
+        BatchSolution by 'rk4': 100 states, t = 0 .. 1 s, all finished
+        >>> solution.q.shape
+        (100, 3, 3)
+        """
+        return simulate_batch(self, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, threads, tau, reduce,
+                              progress, reduce_size, max_step, parameters)
 
     # ---- for other simulators ------------------------------------------------------------------------------------
 
@@ -732,10 +861,12 @@ class System:
         >>> fun(0.0, np.zeros(6)).shape
         (6,)
         """
-        nq = self._nq
+        nq, n = self._nq, self._nq + self._nv
 
         def fun(t: float, y: Array) -> Array:
-            return np.concatenate(self.rhs(y[:nq], y[nq:], t))
+            dydt = _empty(n)
+            self.rhs(y[:nq], y[nq:], t, out=(dydt[:nq], dydt[nq:]))
+            return dydt
 
         return fun
 
@@ -755,6 +886,11 @@ class System:
                         function.disable_compile()  # another argument type is an error, not a reason to compile
             self._quick = self._method.quick
         return self
+
+    @cached_property
+    def _lane_block(self) -> Array:
+        """The block for batches: writeable, because Numba tells the two apart."""
+        return keep_alive(self.block.copy(), self._callbacks)
 
     # ---- inside --------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Both compiled algorithms against the dense solution of the extended system: all joints, all tree families.
+"""All compiled algorithms against the dense solution of the extended system: all joints, all tree families.
 
 Tolerance 1e-10 relative to the largest number of each answer: the sweeps lose a few digits to the condition
 of the articulated inertias (up to about 1e4 here), never six.
@@ -20,20 +20,31 @@ from cases import (
 )
 
 import mbkern as mb
+from mbkern.methods import singular_body
 
 TOLERANCE = 1e-10
-METHODS = ("emh-ldl", "emh-lu")
+METHODS = ("emh-ldl", "emh-lu", "dah", "hzu")
 
 
-def check(model, seed, t=0.37, loads=True, tolerance=TOLERANCE):
+def able(model):
+    """The methods that can serve a model: hzu inverts the inertia of every body."""
+    return [name for name in METHODS if name != "hzu" or singular_body(model) < 0]
+
+
+def tolerance_of(method):
+    """The multipliers of hzu go through M^-1 and the constraint forces: a digit less (1.3e-10 seen at N = 40)."""
+    return 1e-9 if method == "hzu" else TOLERANCE
+
+
+def check(model, seed, t=0.37, loads=True):
     """rhs of every method against the dense reference."""
     q, p = random_state(model, seed, t)
     tau, wrench = random_loads(model, seed) if loads else (None, None)
     expected = reference.hamilton(model, q, p, t, tau, wrench)
-    for method in METHODS:
+    for method in able(model):
         qdot, pdot = mb.System(model, method).rhs(q, p, t, tau=tau, wrench=wrench)
-        assert_close(qdot, expected.qdot, tolerance, f"{method} qdot")
-        assert_close(pdot, expected.pdot, tolerance, f"{method} pdot")
+        assert_close(qdot, expected.qdot, tolerance_of(method), f"{method} qdot")
+        assert_close(pdot, expected.pdot, tolerance_of(method), f"{method} pdot")
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
@@ -229,7 +240,8 @@ def test_hundred_thousand_bodies():
     """Speeds of a long chain are ill-conditioned (errors to 1e-3), but they belong to the given momenta to 1e-12."""
     model = mb.zoo.chain(100_000)
     q, u = model.random_state(1)
-    for method in METHODS:
+    # the mass matrix of dah would have five thousand million numbers; hzu keeps p to 5e-3 only on such a chain
+    for method in ("emh-ldl", "emh-lu"):
         system = mb.System(model, method)
         p = system.momenta(q, u)
         qdot, pdot = system.rhs(q, p)

@@ -1,4 +1,4 @@
-"""What goes wrong inside reaches the caller as a status; what Python passes is checked; the header is good C and C++."""
+"""What goes wrong inside reaches the caller as a status; what Python passes is checked; the header is good C, C++."""
 
 import ctypes
 import shutil
@@ -30,7 +30,8 @@ def gimbal():
 
 def pendulum():
     builder = mb.ModelBuilder()
-    builder.add_body("cart", joint=mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.5, 0.0])), mass=1.0)
+    builder.add_body("cart", joint=mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.5, 0.0])), mass=1.0,
+                     inertia=(0.1, 0.1, 0.1))
     builder.add_body("bob", "cart", mb.ball(), mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
     return builder.build()
 

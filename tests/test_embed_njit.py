@@ -95,6 +95,14 @@ def write_user(folder, method):
     return name
 
 
+def test_import_compiles_nothing():
+    """C functions are made when their address is asked for, not at import."""
+    program = ("import mbkern\nfrom mbkern.core import cabi\nfrom mbkern.core.jit import CFunction\n"
+               "made = [f._compiled for f in vars(cabi).values() if isinstance(f, CFunction)]\n"
+               "assert len(made) >= 6 and not any(made), made")
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(mb.__file__).parents[1])
+
+
 @pytest.mark.slow
 def test_a_second_process_only_loads(tmp_path):
     package = Path(mb.__file__).parents[1]

@@ -1,6 +1,8 @@
 """Eight threads at once, and memory that outlives its System."""
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +14,7 @@ from embedded import CALLERS, T, from_ctypes, machines, push, shaken
 
 import mbkern as mb
 from mbkern.callbacks import drive_callback, load_callback
+from mbkern.errors import MbkernError
 from mbkern.methods import METHODS
 
 THREADS, ROUNDS = 8, 300
@@ -133,6 +136,14 @@ def test_a_cfunc_outlives_its_system():
     assert all(function() is None for function in functions)
 
 
+def test_addresses_do_not_travel():
+    """A copy in another process would hold pointers to nothing."""
+    f = mb.System(mb.zoo.chain(2)).cfunc
+    for send in (copy.copy, copy.deepcopy, pickle.dumps, lambda f: pickle.dumps(f.user_data)):
+        with pytest.raises(MbkernError, match="System"):
+            send(f)
+
+
 def test_user_data_keeps_the_memory():
     """`system.cfunc.user_data` alone is enough; when it goes, the memory goes."""
     model = shaken()
@@ -157,7 +168,7 @@ def test_user_data_keeps_the_memory():
 def test_a_block_keeps_its_drives():
     """The block of `njit` holds addresses of compiled drives: they live as long as the block."""
     model = fresh_machine()
-    system = mb.System(model)
+    system = mb.System(model, "emh-ldl")
     q, p = np.array([0.3]), np.array([0.2])
     expected = np.concatenate(system.rhs(q, p, T))
     _, block = system.njit()

@@ -6,12 +6,13 @@ from cases import assert_close
 from golden_models import golden_cases
 
 import mbkern as mb
+from mbkern.methods import METHODS
 
 GOLDEN = golden_cases()
 TOLERANCE = 1e-10
 
 
-@pytest.fixture(params=["emh-ldl", "emh-lu"])
+@pytest.fixture(params=list(METHODS))
 def method(request):
     return request.param
 

@@ -21,7 +21,7 @@ from cases import (
 import mbkern as mb
 
 TOLERANCE = 1e-11
-METHODS = ("emh-ldl", "emh-lu")
+METHODS = ("emh-ldl", "emh-lu", "dah", "hzu")
 T = 0.37
 
 
@@ -154,7 +154,7 @@ def test_splitting_bodies_with_welds(family, method):
     assert two.hamiltonian == pytest.approx(one.hamiltonian, rel=1e-10)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["emh-ldl", "emh-lu", "dah"])  # hzu inverts the inertia of every body
 def test_splitting_joints_with_massless_bodies(method):
     """A joint of several steps is the same as massless bodies on joints of one step."""
     rng = np.random.default_rng(8)

@@ -519,8 +519,8 @@ class Formulation:
         def explain(code: int, t: float) -> str:
             return self._reason(frame, code, t, last.get("q"))
 
-        problem = Problem(C.ode_quasi.address, frame.ctypes.data, frame.ctypes.data + 8 * C.STATUS, self.nq, names,
-                          quaternions, explain, (frame, last))
+        problem = Problem(C.ode_quasi.address, frame.ctypes.data, frame.ctypes.data + 8 * C.STATUS, len(names),
+                          self.nq, quaternions, explain, names.__getitem__, (frame, last))
         return problem, frame
 
     def simulate(self, q0: ArrayLike, v0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",

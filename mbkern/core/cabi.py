@@ -18,8 +18,8 @@ from numba import carray, types
 from numba.extending import intrinsic
 from numpy import nan
 
-from .checks import BAD_SHAPE, OK
-from .entry import rhs_dah, rhs_emh_ldl, rhs_emh_lu, rhs_hzu
+from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, check_result, check_state
+from .entry import UNKNOWN, dah, emh_ldl, emh_lu, hzu
 from .jit import c_function, exact
 from .layout import (
     AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
@@ -71,10 +71,10 @@ def call_load(typingctx, address, t, q, p, out, data):
 
 @intrinsic
 def address_of(typingctx, pointer):
-    """A void* as a number."""
+    """A pointer as a number."""
     def codegen(context, builder, sig, args):
         return builder.ptrtoint(args[0], ir.IntType(types.intp.bitwidth))
-    return types.intp(types.voidptr), codegen
+    return types.intp(pointer), codegen
 
 
 @exact
@@ -84,56 +84,74 @@ def frame_at(address):
 
 
 @exact
-def split(frame, y):
-    """The parts q and p of a state, or their rates."""
+def opened(y, dydt, user):
+    """The frame and its workspace, and (q, p) and their rates in y and dydt."""
+    frame = frame_at(address_of(user))
     nq, nv = whole(frame, NQ), whole(frame, NV)
-    return carray(y, nq + nv)[:nq], carray(y, nq + nv)[nq:]
+    state, rate = address_of(y), address_of(dydt)
+    return (frame, array_at(address_of(user) + 8 * whole(frame, SIZE), UNKNOWN), array_at(state, nq),
+            array_at(state + 8 * nq, nv), array_at(rate, nq), array_at(rate + 8 * nq, nv))
 
 
 @exact
-def joint_forces(frame, t, q, p):
+def loads(frame, user, at, size):
+    """`size` numbers of the loads of a frame, from place `at` of them on."""
+    return array_at(address_of(user) + 8 * (whole(frame, AT_LOADS) + at), size)
+
+
+@exact
+def joint_forces(frame, user, t, q, p, work):
     """All joint forces that belong to the frame: its tau and what its wrenches do; empty when there are none."""
-    nv, at = whole(frame, NV), whole(frame, AT_LOADS)
+    nv = whole(frame, NV)
     put(frame, STATUS, OK)
-    tau = frame[:0]
-    if whole(frame, HAS_TAU) != 0:
-        tau = frame[at:at + nv]
-        if whole(frame, TAU_CALL) != 0:
-            call_load(whole(frame, TAU_CALL), t, q, p, tau, whole(frame, TAU_DATA))
+    tau = loads(frame, user, 0, nv if whole(frame, HAS_TAU) != 0 else 0)
+    if whole(frame, TAU_CALL) != 0:
+        call_load(whole(frame, TAU_CALL), t, q, p, tau, whole(frame, TAU_DATA))
     if whole(frame, HAS_WRENCH) != 0:
-        total, wrench = frame[at + nv:at + 2 * nv], frame[at + 2 * nv:at + 2 * nv + 6 * whole(frame, N_BODIES)]
+        total, wrench = loads(frame, user, nv, nv), loads(frame, user, 2 * nv, 6 * whole(frame, N_BODIES))
         if whole(frame, WRENCH_CALL) != 0:
             call_load(whole(frame, WRENCH_CALL), t, q, p, wrench, whole(frame, WRENCH_DATA))
-        size = whole(frame, SIZE)
-        wrenches_to_joints(frame[:size], t, q, wrench, total, frame[size:])
+        wrenches_to_joints(frame, t, q, wrench, total, work)
         for j in range(tau.shape[0]):
             put(total, j, get(total, j) + get(tau, j))
-        tau = total
+        return total
     return tau
 
 
 @exact
-def with_given(frame, own, given):
+def with_given(frame, user, own, given):
     """The frame's own joint forces plus those that the caller gives."""
     nv = whole(frame, NV)
-    tau = carray(given, nv)
+    tau = array_at(address_of(given), nv)
     if own.shape[0] == 0:
         return tau
-    at = whole(frame, AT_LOADS) + nv
-    total = frame[at:at + nv]
+    total = loads(frame, user, nv, nv)
     for j in range(nv):
         put(total, j, get(own, j) + get(tau, j))
     return total
 
 
 @exact
+def check(frame, t, q, p, tau):
+    """Code of what is wrong before the evaluation."""
+    if whole(frame, STATUS) != OK:  # a callback failed
+        return whole(frame, STATUS)
+    if not abs(t) <= LIMIT:
+        return BAD_T
+    return check_state(frame, q, p, tau)
+
+
+@exact
 def finish(frame, code, qdot, pdot):
     """Leave the status in the frame; a result that is none becomes NaN, so that it cannot pass for one."""
-    if get(frame, STATUS) == OK:  # no callback failed
-        put(frame, STATUS, code)
-    if get(frame, STATUS) != OK:
-        qdot[:] = nan
-        pdot[:] = nan
+    if code == OK:
+        code = check_result(qdot, pdot)
+    put(frame, STATUS, code)
+    if code != OK:
+        for i in range(qdot.shape[0]):
+            put(qdot, i, nan)
+        for j in range(pdot.shape[0]):
+            put(pdot, j, nan)
 
 
 # ---- the signatures of other simulators, whatever the method ----
@@ -159,63 +177,79 @@ def ode_cyrk(dydt, t, y, args):
 # ---- the right-hand sides ----
 @c_function(ODE)
 def ode_emh_ldl(t, y, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    tau = joint_forces(frame, t, q, p)
-    finish(frame, rhs_emh_ldl(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    tau = joint_forces(frame, user, t, q, p, work)
+    code = check(frame, t, q, p, tau)
+    if code == OK:
+        code = emh_ldl(frame, t, q, p, tau, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE_TAU)
 def ode_tau_emh_ldl(t, y, tau, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    total = with_given(frame, joint_forces(frame, t, q, p), tau)
-    finish(frame, rhs_emh_ldl(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
+    code = check(frame, t, q, p, total)
+    if code == OK:
+        code = emh_ldl(frame, t, q, p, total, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE)
 def ode_emh_lu(t, y, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    tau = joint_forces(frame, t, q, p)
-    finish(frame, rhs_emh_lu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    tau = joint_forces(frame, user, t, q, p, work)
+    code = check(frame, t, q, p, tau)
+    if code == OK:
+        code = emh_lu(frame, t, q, p, tau, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE_TAU)
 def ode_tau_emh_lu(t, y, tau, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    total = with_given(frame, joint_forces(frame, t, q, p), tau)
-    finish(frame, rhs_emh_lu(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
+    code = check(frame, t, q, p, total)
+    if code == OK:
+        code = emh_lu(frame, t, q, p, total, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE)
 def ode_dah(t, y, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    tau = joint_forces(frame, t, q, p)
-    finish(frame, rhs_dah(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    tau = joint_forces(frame, user, t, q, p, work)
+    code = check(frame, t, q, p, tau)
+    if code == OK:
+        code = dah(frame, t, q, p, tau, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE_TAU)
 def ode_tau_dah(t, y, tau, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    total = with_given(frame, joint_forces(frame, t, q, p), tau)
-    finish(frame, rhs_dah(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
+    code = check(frame, t, q, p, total)
+    if code == OK:
+        code = dah(frame, t, q, p, total, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE)
 def ode_hzu(t, y, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    tau = joint_forces(frame, t, q, p)
-    finish(frame, rhs_hzu(frame, t, q, p, tau, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    tau = joint_forces(frame, user, t, q, p, work)
+    code = check(frame, t, q, p, tau)
+    if code == OK:
+        code = hzu(frame, t, q, p, tau, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE_TAU)
 def ode_tau_hzu(t, y, tau, dydt, user):
-    frame = frame_at(address_of(user))
-    (q, p), (qdot, pdot) = split(frame, y), split(frame, dydt)
-    total = with_given(frame, joint_forces(frame, t, q, p), tau)
-    finish(frame, rhs_hzu(frame, t, q, p, total, qdot, pdot), qdot, pdot)
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
+    code = check(frame, t, q, p, total)
+    if code == OK:
+        code = hzu(frame, t, q, p, total, qdot, pdot, work)
+    finish(frame, code, qdot, pdot)

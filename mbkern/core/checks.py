@@ -27,8 +27,21 @@ def stale(block):
 @exact
 def beyond(x, limit):
     """Whether any |x_i| is greater than `limit` or not a number."""
+    n, i = x.shape[0], 0
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    while i + 4 <= n:  # as a rule their sum is small: four adders are a third of the time of comparing each
+        a += abs(x[i])
+        b += abs(x[i + 1])
+        c += abs(x[i + 2])
+        d += abs(x[i + 3])
+        i += 4
+    while i < n:
+        a += abs(x[i])
+        i += 1
+    if (a + b) + (c + d) <= limit:
+        return False
     bad = 0
-    for i in range(x.shape[0]):
+    for i in range(n):
         bad += not (abs(x[i]) <= limit)
     return bad != 0
 

@@ -77,10 +77,10 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER: dict[str, Any] = dict(forceinline=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    inline = njit(fastmath=set(FLAGS), **_INNER)
-    exact = njit(**_INNER)
-    piece = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER)
+    exact = njit(forceinline=True, **_INNER)
+    piece = njit(nogil=True, **_INNER)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

@@ -1,9 +1,9 @@
 """Lagrange's equations of the second and of the first kind: joint accelerations by the matrices of DAH and HZU.
 
     second kind   (B^T M B) udot = tau - B^T (M T wr + Omega M v - F)                     method "lagrange-2"
-    first kind    R = A (A^T A)^-1 tau + Z lam
-                  (Z^T S M^-1 S^T Z) lam = Z^T (wr - S M^-1 (S^T A (A^T A)^-1 tau + F - Omega M v))
-                  w = M^-1 (S^T R + F - Omega M v),   udot = (A^T A)^-1 A^T (S w - wr)    method "lagrange-1"
+    first kind    R = R0 + Z lam,   A^T R0 = tau
+                  (Z^T S M^-1 S^T Z) lam = Z^T (wr - S M^-1 (S^T R0 + F - Omega M v))
+                  w = M^-1 (S^T R + F - Omega M v),   A udot = S w - wr                    method "lagrange-1"
 
 Ivanov & Shimanovskiy 2023 (35), (36). What the second kind subtracts from tau are the joint forces that the motion
 needs without joint accelerations: inverse dynamics with udot = 0. The weight F is in both an acceleration -g of the

@@ -52,9 +52,10 @@ BODY_MASS, BODY_MOMENT, BODY_INERTIA = 18, 19, 22  # in body axes, about the bod
 # the multipliers of a body's joint (HZU): a row of their matrix holds first those of the parent and of the smaller
 # siblings, then the body's own; SIBLING is the next smaller sibling (-1: none, or on the ground)
 SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before the body's own
-# M = L L^T about the centre of mass: 1 / sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d)
-ROOT_MASS, CENTRE, ROOT_INERTIA = 31, 32, 35
-BODY = 41
+# M = L L^T about the centre of mass: 1/sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d), and the
+# roots sqrt(m), sqrt(d) themselves
+ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
+BODY = 45
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3

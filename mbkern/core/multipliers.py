@@ -1,15 +1,16 @@
 """Hamilton's equations with multipliers on the orthogonal complement (HZU), eliminated without fill (Algorithm 3).
 
-    mu = A (A^T A)^-1 p + Z lam,   (Z^T S M^-1 S^T Z) lam = Z^T (vr - S M^-1 S^T A (A^T A)^-1 p)
-    v = M^-1 S^T mu,   u = (A^T A)^-1 A^T (S v - vr),   pdot as in the extended system
+    mu = mu0 + Z lam,   A^T mu0 = p,   A^T Z = 0,   (Z^T S M^-1 S^T Z) lam = Z^T (vr - S M^-1 S^T mu0)
+    v = M^-1 S^T mu,   A u = S v - vr,   pdot as in the extended system
 
-Ivanov & Shimanovskiy 2023, HZU; method "hzu". Body by body in the user's frames; A = Q1 R, Q = (Q1, Z) by Householder
-reflections, and M = L L^T with the constant factor of each body, so that for body i with parent k
+Ivanov & Shimanovskiy 2023, HZU; method "hzu". Body by body in the user's frames. What is orthonormal needs a unit in
+which a length is as good as an angle: here it is measured by the body's own inertia M = L L^T, a constant factor.
+L^T A = Q1 R and Q = (Q1, Y) by Householder reflections give Z = L Y, mu0 = L Q1 R^-T p; for body i with parent k
 
-    Y_i = L_i^-1 Z_i,   X_i = L_k^-1 C_i^T Z_i                 X = 0 on the ground
-    H_ii = Y_i^T Y_i + X_i^T X_i,   H_ik = -X_i^T Y_k,   H_ij = X_i^T X_j for siblings j
+    X_i = L_k^-1 C_i^T L_i Y_i                                 X = 0 on the ground
+    H_ii = E + X_i^T X_i,   H_ik = -X_i^T Y_k,   H_ij = X_i^T X_j for siblings j
     backward   D = H_ii,   L_ij = H_ij / D,   H_jl -= L_ij H_il,   b_j -= L_ij b_i       multiplier by multiplier
-    forward    lam_i = b_i / D - sum over j of L_ij lam_j;   then mu, v, u, pdot
+    forward    lam_i = b_i / D - sum over j of L_ij lam_j;   then mu, v, R u = Q1^T L^T (S v - vr), pdot
 
 A body and its children form a clique: a row of H holds the multipliers of the parent, of the smaller siblings and its
 own, and the row of a sibling is as long as the part of it up to there. On a chain rows are short, and the work is
@@ -25,19 +26,19 @@ from .jit import inline, kernel
 from .joints import freedoms, put_rates, unit_twist
 from .layout import (
     BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, DRIVEN_REVOLUTE, ELDERS, FIRST_NODE, GRAVITY, KIND,
-    MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, QI, ROOT_INERTIA, ROOT_MASS, SIBLING, VI,
+    MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, QI, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
     add_to3, body_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
     put3, put_pair, speeds_at,
 )
 from .number import fma, get, put, root, smaller, whole, with_sign
 from .spatial import ZERO6, add6, axpy6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6
-from .vec3 import axpy, cross, mul, scale, sub, tmul
+from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 
-# row of a body: columns of Q 36, R 36, Y 36, X 36; load, L^-1 S^T mu, mu, v, the multipliers (6 each), mass and first
-# moment of the subtree 1 + 3, gravity 3, a reflection 6, diagonal of R 6
-H_Q, H_R, H_Y, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 36, 72, 108, 144, 150, 156, 162, 168
-H_MASS, H_MOMENT, H_GRAVITY, H_REFLECTION, H_SIDE = 174, 175, 178, 181, 187
-ROW = 193
+# row of a body: columns of Q 36, R 36, X 36; load, L^-1 (S^T mu + load), mu, v, the multipliers (6 each), mass and
+# first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of the diagonal of R 6
+H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 36, 72, 108, 114, 120, 126, 132
+H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_SIDE = 138, 139, 142, 145, 151
+ROW = 157
 
 
 @inline
@@ -89,14 +90,34 @@ def root_solve_transposed(block, b, x):
 
 
 @inline
+def root_times(block, b, y):
+    """L y."""
+    row = body_row(block, b)
+    F, roots = get6(block, row + ROOT_INERTIA), get3(block, row + ROOTS + 1)
+    f, z0, z1 = scale(get(block, row + ROOTS), y[0]), roots[0] * y[1][0], roots[1] * y[1][1]
+    central = (z0, fma(F[0], z0, z1), fma(F[1], z0, fma(F[2], z1, roots[2] * y[1][2])))
+    return (f, add(central, cross(get3(block, row + CENTRE), f)))
+
+
+@inline
+def root_transposed_times(block, b, x):
+    """L^T x."""
+    row = body_row(block, b)
+    F, roots, w = get6(block, row + ROOT_INERTIA), get3(block, row + ROOTS + 1), x[1]
+    central = (fma(F[0], w[1], fma(F[1], w[2], w[0])), fma(F[2], w[2], w[1]), w[2])
+    return (scale(get(block, row + ROOTS), add(x[0], cross(w, get3(block, row + CENTRE)))),
+            (roots[0] * central[0], roots[1] * central[1], roots[2] * central[2]))
+
+
+@inline
 def put_basis(block, b, work):
-    """A = Q1 R and Q = (Q1, Z) of body b's joint by Householder reflections E - beta v v^T."""
+    """L^T A = Q1 R and Q = (Q1, Y) of body b's joint by Householder reflections E - beta v v^T."""
     at, w, n = blocks_row(block, b), hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
-    reflection = w + H_REFLECTION
+    reflection = w + H_VECTOR
     for j in range(6):
         put_pair(work, w + H_Q + 6 * j, unit_twist(j))
     for j in range(n):
-        put_pair(work, w + H_R + 6 * j, get_pair(work, at + B_A + 6 * j))
+        put_pair(work, w + H_R + 6 * j, root_transposed_times(block, b, get_pair(work, at + B_A + 6 * j)))
     for j in range(n):
         column = w + H_R + 6 * j
         put(work, w + H_SIDE + j, 0.0)
@@ -127,7 +148,7 @@ def put_basis(block, b, work):
 
 @inline
 def put_margins(block, b, work):
-    """Margins of the nodes of body b's joint: whether its columns of A are independent."""
+    """Margins of the nodes of body b's joint: whether its columns of L^T A are independent."""
     row, at, side = body_row(block, b), blocks_row(block, b), hzu_row(block, b) + H_SIDE
     first, speed, margins = whole(block, row + FIRST_NODE), whole(block, row + BODY_V), margins_at(block)
     for i in range(first, first + whole(block, row + N_JOINT_NODES)):
@@ -137,20 +158,19 @@ def put_margins(block, b, work):
             put(work, margins + i, get(work, drive_values(block, whole(block, c + QI)) + 3))
         for j in range(freedoms(kind)):
             column = whole(block, c + VI) + j - speed
-            a = get_pair(work, at + B_A + 6 * column)
+            a = root_transposed_times(block, b, get_pair(work, at + B_A + 6 * column))
             margin = fma(-PIVOT_TOLERANCE, dot6(a, a), get(work, side + column))
             put(work, margins + i, margin if j == 0 else smaller(margin, get(work, margins + i)))
 
 
 @inline
 def put_roots(block, work):
-    """Y and X of all bodies."""
+    """X of all bodies."""
     for b in range(whole(block, N_BODIES)):
         w, n = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
         k, C = whole(block, body_row(block, b) + BODY_PARENT), get_frame(work, blocks_row(block, b) + B_G)
         for a in range(6 - n):
-            z = get_pair(work, w + H_Q + 6 * (n + a))
-            put_pair(work, w + H_Y + 6 * a, root_solve(block, b, z))
+            z = root_times(block, b, get_pair(work, w + H_Q + 6 * (n + a)))
             if k >= 0:
                 put_pair(work, w + H_X + 6 * a, root_solve(block, k, force_to_parent(C, z)))
             else:
@@ -166,13 +186,14 @@ def put_matrix(block, work):
         k, elders = whole(block, row + BODY_PARENT), whole(block, row + ELDERS)
         for a in range(n_multipliers(block, b)):
             at = matrix_row(block, b, a)
-            y, x = get_pair(work, w + H_Y + 6 * a), get_pair(work, w + H_X + 6 * a)
-            for c in range(a + 1):
-                own = dot6(y, get_pair(work, w + H_Y + 6 * c)) + dot6(x, get_pair(work, w + H_X + 6 * c))
-                put(work, at + elders + c, own)
+            x = get_pair(work, w + H_X + 6 * a)
+            for c in range(a):
+                put(work, at + elders + c, dot6(x, get_pair(work, w + H_X + 6 * c)))
+            put(work, at + elders + a, 1.0 + dot6(x, x))
             if k >= 0:
+                Y_k = hzu_row(block, k) + H_Q + 6 * whole(block, body_row(block, k) + BODY_DOFS)
                 for c in range(n_multipliers(block, k)):
-                    put(work, at + c, -dot6(x, get_pair(work, hzu_row(block, k) + H_Y + 6 * c)))
+                    put(work, at + c, -dot6(x, get_pair(work, Y_k + 6 * c)))
                 j = whole(block, row + SIBLING)
                 while j >= 0:
                     place = at + whole(block, body_row(block, j) + ELDERS)
@@ -254,7 +275,7 @@ def put_momentum_roots(block, work):
 
 @inline
 def backward(block, p, work):
-    """Bases, A (A^T A)^-1 p in the place of mu, H, and the multipliers' right side eliminated, leaves first."""
+    """Bases, mu0 in the place of mu, H, and the multipliers' right side eliminated, leaves first."""
     n = whole(block, N_BODIES)
     for b in range(n):
         put_basis(block, b, work)
@@ -262,21 +283,23 @@ def backward(block, p, work):
         row, w = body_row(block, b), hzu_row(block, b)
         n_b, vi = whole(block, row + BODY_DOFS), whole(block, row + BODY_V)
         put_pair(work, w + H_MU, ZERO6)
-        for j in range(n_b):  # R^T x = p in the place of the multipliers, mu = Q1 x
+        for j in range(n_b):  # R^T x = p in the place of the multipliers, mu0 = L Q1 x
             put(work, w + H_LAM + j, get(p, vi + j))
             for i in range(j):
                 x = fma(-get(work, w + H_R + 6 * j + i), get(work, w + H_LAM + i), get(work, w + H_LAM + j))
                 put(work, w + H_LAM + j, x)
             put(work, w + H_LAM + j, get(work, w + H_LAM + j) / get(work, w + H_R + 6 * j + j))
             add_multiple(work, w + H_MU, get(work, w + H_LAM + j), w + H_Q + 6 * j)
+        put_pair(work, w + H_MU, root_times(block, b, get_pair(work, w + H_MU)))
     put_roots(block, work)
     put_momentum_roots(block, work)
     for b in range(n):
         row, w = body_row(block, b), hzu_row(block, b)
         n_b, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_PARENT)
-        vr, y = get_pair(work, blocks_row(block, b) + B_VR), get_pair(work, w + H_ROOT)
+        vr = root_transposed_times(block, b, get_pair(work, blocks_row(block, b) + B_VR))
+        y = sub6(vr, get_pair(work, w + H_ROOT))
         for a in range(6 - n_b):
-            own = dot6(get_pair(work, w + H_Q + 6 * (n_b + a)), vr) - dot6(get_pair(work, w + H_Y + 6 * a), y)
+            own = dot6(get_pair(work, w + H_Q + 6 * (n_b + a)), y)
             put(work, w + H_LAM + a, own)
             if k >= 0:
                 y_k = get_pair(work, hzu_row(block, k) + H_ROOT)
@@ -292,8 +315,11 @@ def solve(block, work):
     n, speeds = whole(block, N_BODIES), speeds_at(block)
     for b in range(n):
         w, n_b = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
+        put_pair(work, w + H_VECTOR, ZERO6)
         for a in range(6 - n_b):
-            add_multiple(work, w + H_MU, get(work, w + H_LAM + a), w + H_Q + 6 * (n_b + a))
+            add_multiple(work, w + H_VECTOR, get(work, w + H_LAM + a), w + H_Q + 6 * (n_b + a))
+        Z_lam = root_times(block, b, get_pair(work, w + H_VECTOR))
+        put_pair(work, w + H_MU, add6(get_pair(work, w + H_MU), Z_lam))
     put_momentum_roots(block, work)
     for b in range(n):
         row, w, at = body_row(block, b), hzu_row(block, b), blocks_row(block, b)
@@ -304,8 +330,8 @@ def solve(block, work):
         if k >= 0:
             carried = motion_to_child(get_frame(work, at + B_G), get_pair(work, hzu_row(block, k) + H_V))
             put_pair(work, w + H_ROOT, sub6(get_pair(work, w + H_ROOT), carried))
-        relative = get_pair(work, w + H_ROOT)
-        for j in range(n_b - 1, -1, -1):  # R u = Q1^T (S v - vr)
+        relative = root_transposed_times(block, b, get_pair(work, w + H_ROOT))
+        for j in range(n_b - 1, -1, -1):  # R u = Q1^T L^T (S v - vr)
             put(work, vi + j, dot6(get_pair(work, w + H_Q + 6 * j), relative))
             for i in range(j + 1, n_b):
                 put(work, vi + j, fma(-get(work, w + H_R + 6 * i + j), get(work, vi + i), get(work, vi + j)))

@@ -10,7 +10,8 @@ array               a number is
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
-Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `with_sign`.
+Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `larger`,
+`magnitude`, `with_sign`.
 All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
 """
 
@@ -50,6 +51,12 @@ if PLAIN:
 
     def smaller(a, b):
         return min(a, b)
+
+    def larger(a, b):
+        return max(a, b)
+
+    def magnitude(x):
+        return abs(x)
 
     class Chosen(float):
         """0 or 1 as found at run time: no literal, so nothing folds away (flop counts tell the two apart)."""
@@ -160,6 +167,20 @@ else:
         return a(a, b), codegen
 
     @intrinsic
+    def larger(typingctx, a, b):
+        """The larger of two numbers of one type."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "maxnum", args)
+        return a(a, b), codegen
+
+    @intrinsic
+    def magnitude(typingctx, x):
+        """The number without its sign."""
+        def codegen(context, builder, sig, args):
+            return _call_llvm(builder, "fabs", args)
+        return x(x), codegen
+
+    @intrinsic
     def with_sign(typingctx, a, b):
         """a (not negative) with the sign of b; both of one type."""
         def codegen(context, builder, sig, args):
@@ -217,6 +238,19 @@ else:
             item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
             data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
             populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
+            return array._getvalue()
+        return array_type(types.intp, types.intp), codegen
+
+    @intrinsic
+    def lanes_at(typingctx, address, size):
+        """An array of `size` numbers of LANES lanes each at an address; whoever passes the address keeps them alive."""
+        array_type = types.Array(types.float64, 2, "C")
+
+        def codegen(context, builder, sig, args):
+            array = context.make_array(array_type)(context, builder)
+            item, width, row = (ir.Constant(ir.IntType(types.intp.bitwidth), x) for x in (8, LANES, 8 * LANES))
+            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            populate_array(array, data=data, shape=[args[1], width], strides=[row, item], itemsize=item, meminfo=None)
             return array._getvalue()
         return array_type(types.intp, types.intp), codegen
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import inputs, plain
 from ..callbacks import load_callback
+from ..errors import MbkernError
 from ..inputs import Array
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class Frame:
                 self._call(load_callback(wrench, "wrench"), L.WRENCH_CALL, L.WRENCH_DATA)
             else:
                 self.array[at + 2 * model.nv:] = inputs.wrenches(wrench, model).ravel()
+
+    def __reduce__(self) -> Any:
+        raise MbkernError(f"a {type(self).__name__} holds addresses of this process and cannot be copied or pickled; "
+                          "make another one from the System, which can")
 
     def _call(self, callback: Any, function: int, data: int) -> None:
         self.array[function], self.array[data] = callback.address, self.user

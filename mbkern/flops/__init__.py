@@ -7,5 +7,6 @@ from .table1 import ENGLISH, FORMULAS, RUSSIAN, Structure, formulas, model_struc
 
 __all__ = [
     "ENGLISH", "FORMULAS", "RUSSIAN", "Counted", "Report", "SelectionMap", "Structure", "count", "crossovers",
-    "first_cheaper", "formulas", "model_structure", "report", "selection_figure", "selection_map", "structure", "table1",
+    "first_cheaper", "formulas", "model_structure", "report", "selection_figure", "selection_map", "structure",
+    "table1",
 ]

@@ -1,12 +1,12 @@
 """Executed operations: the sources of the kernels, run on counting numbers.
 
-``level="kernel"`` runs the very source of the compiled kernels (:mod:`mbkern.plain`); ``level="textbook"`` the algorithms as
-they are printed, with dense 6x6 matrices (:mod:`mbkern.flops.textbook`). Both return the numbers as well.
+``level="kernel"`` runs the very source of the compiled kernels (:mod:`mbkern.plain`); ``level="textbook"`` the
+algorithms as they are printed, with dense 6x6 matrices (:mod:`mbkern.flops.textbook`). Both return the numbers as
+well.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -21,9 +21,9 @@ from ..inputs import Array
 from ..methods import METHODS
 from ..model.model import Model
 from ..system import System
-from .numbers import FLOPS, SINCOS, Ledger, Memory
+from .numbers import FLOPS, OPERATIONS, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
-from .textbook import TEXTBOOK, run
+from .textbook import OUTSIDE, TEXTBOOK, run
 
 LEVELS = ("kernel", "textbook")
 
@@ -39,7 +39,7 @@ class Counted:
     total : int
         Flops: additions, subtractions, multiplications, divisions and square roots.
     by_operation : dict
-        The same by "add" (with subtractions), "multiply", "divide", "root"; and "sincos", pairs that are not in `total`.
+        The same by "add" (with subtractions), "multiply", "divide", "root"; and "sincos", pairs not in `total`.
     by_sweep : dict
         Flops by sweep: the functions that the kernel calls, or the sweeps of the printed algorithm.
     by_step : dict
@@ -64,7 +64,8 @@ class Counted:
     pdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __str__(self) -> str:
-        lines = [f"{self.method} ({self.level}): {self.total} flops and {self.by_operation[SINCOS]} sine-cosine pairs"]
+        pairs = self.by_operation["sincos"]
+        lines = [f"{self.method} ({self.level}): {self.total} flops and {pairs} sine-cosine pairs"]
         for heading, table in (("operation", self.by_operation), ("sweep", self.by_sweep), ("step", self.by_step)):
             lines += [f"  by {heading}: " + ", ".join(f"{name} {n}" for name, n in table.items())] if table else []
         return "\n".join(lines)
@@ -87,12 +88,13 @@ def count(
         At the kernel level a welded body costs nothing (it is merged with its parent when the model is built); at the
         textbook level it is a body whose joint has 0 freedoms.
     method : str
-        Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D L: the
-        ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah", "hzu".
+        Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D
+        L: the ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah",
+        "hzu".
     level : "kernel" or "textbook"
-        The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the weights, the
-        inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do, and "emh-cholesky" ends
-        with mu as the English paper does: what pdot takes there is `outside`.
+        The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the
+        weights, the inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do, and
+        "emh-cholesky" ends with mu as the English paper does: what pdot takes there is `outside`.
     q, p, t : state, optional
         Where to evaluate; by default any state (the count is the same).
     tau : (nv,), optional
@@ -105,9 +107,9 @@ def count(
 
     Notes
     -----
-    Literal zeros and ones of the source and results that nobody uses do not count at the kernel level, because compiled code
-    does not execute them (:mod:`mbkern.flops.numbers`). A compiled user drive (`mb.drive`) is a black box: its own operations
-    are unknown and left out.
+    Literal zeros and ones of the source and results that nobody uses do not count at the kernel level, because
+    compiled code does not execute them (:mod:`mbkern.flops.numbers`). A compiled user drive (`mb.drive`) is a black
+    box: its own operations are unknown and left out.
 
     Examples
     --------
@@ -133,7 +135,7 @@ def count(
 
 
 def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
-    method = METHODS[System(model, name).method]  # raises what is wrong with the name, or with the model for this method
+    method = METHODS[System(model, name).method]  # an error says what is wrong with name or model
     ledger = Ledger()
     module = plain.load(method.rhs.py_func.__module__.rpartition(".")[2])
     block, drives = with_drives(model)
@@ -143,10 +145,11 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
     rhs = rebound(module.rhs, evaluate_drives=_headed(ledger, "evaluate_drives", evaluate_drives(drives)),
                   sweeps=_with_headings(ledger, module.sweeps))
     rhs(arrays[0], ledger.number(t), *arrays[1:], qdot, pdot, work)
-    used = ledger.used
-    return Counted(
-        method.name, "kernel", _flops(used), _by_operation(used), _by_heading(used, 0),
-        unused=_flops(ledger.done) - _flops(used), qdot=qdot.values(), pdot=pdot.values())
+    used = {heading[0]: page.used for heading, page in ledger.pages.items()}
+    done = {heading[0]: page.done for heading, page in ledger.pages.items()}
+    total = _flops(used)
+    return Counted(method.name, "kernel", total, _by_operation(used), _by_key(used), unused=_flops(done) - total,
+                   qdot=qdot.values(), pdot=pdot.values())
 
 
 def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
@@ -154,10 +157,15 @@ def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array)
         raise MethodError(f"method: expected one of {', '.join(TEXTBOOK)} at the textbook level, got {name!r}")
     ledger = Ledger()
     qdot, pdot = run(model, name, q, p, t, tau, ledger)
-    inside = Counter({key: n for key, n in ledger.done.items() if key[0][0] != "outside"})
-    return Counted(
-        name, "textbook", _flops(inside), _by_operation(inside), _by_heading(inside, 0), _by_heading(inside, 1),
-        outside=_flops(ledger.done) - _flops(inside), qdot=qdot, pdot=pdot)
+    sweeps: Pages = {}
+    steps: Pages = {}
+    for (sweep, step), page in ledger.pages.items():
+        sweeps[sweep] = [a + b for a, b in zip(sweeps.get(sweep, [0] * len(OPERATIONS)), page.done, strict=True)]
+        if sweep != OUTSIDE:
+            steps[step] = page.done
+    outside = {OUTSIDE: sweeps.pop(OUTSIDE)} if OUTSIDE in sweeps else {}
+    return Counted(name, "textbook", _flops(sweeps), _by_operation(sweeps), _by_key(sweeps), _by_key(steps),
+                   outside=_flops(outside), qdot=qdot, pdot=pdot)
 
 
 # ---- the sweeps under headings ------------------------------------------------------------------------------------
@@ -182,21 +190,16 @@ def _with_headings(ledger: Ledger, sweeps: Any) -> FunctionType:
 
 # ---- sums over the ledger ------------------------------------------------------------------------------------------
 
-
-def _flops(entries: Counter[tuple[tuple[str, ...], str]]) -> int:
-    return sum(n for (_, operation), n in entries.items() if operation in FLOPS)
+Pages = dict[str, list[int]]  # operations in the order of OPERATIONS
 
 
-def _by_operation(entries: Counter[tuple[tuple[str, ...], str]]) -> dict[str, int]:
-    out = dict.fromkeys((*FLOPS, SINCOS), 0)
-    for (_, operation), n in entries.items():
-        out[operation] += n
-    return out
+def _flops(pages: Pages) -> int:
+    return sum(sum(page[: len(FLOPS)]) for page in pages.values())
 
 
-def _by_heading(entries: Counter[tuple[tuple[str, ...], str]], depth: int) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for (heading, operation), n in entries.items():
-        if operation in FLOPS:
-            out[heading[depth]] = out.get(heading[depth], 0) + n
-    return out
+def _by_operation(pages: Pages) -> dict[str, int]:
+    return {name: sum(page[i] for page in pages.values()) for i, name in enumerate(OPERATIONS)}
+
+
+def _by_key(pages: Pages) -> dict[str, int]:
+    return {key: flops for key, page in pages.items() if (flops := sum(page[: len(FLOPS)]))}

@@ -1,7 +1,8 @@
 """Which method is cheapest: maps over trees of c equal chains of length L on a base body, as in the papers' diagrams.
 
-The number of bodies is N = 1 + c L; all joints are equal, with n freedoms. A map can be drawn from four kinds of costs:
-the formulas of the English or of the Russian paper, the operations that our kernels execute, and measured times.
+The number of bodies is N = 1 + c L; all joints are equal, with n freedoms. A map can be drawn from four kinds of
+costs: the formulas of the English or of the Russian paper, the operations that our kernels execute, and measured
+times.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import MbkernError, ModelError
 from ..methods import METHODS
 from ..model import joint as joints
 from ..model import zoo
@@ -24,15 +25,16 @@ from .table1 import ENGLISH, RUSSIAN, formulas, structure
 from .timing import evaluation_times
 
 SOURCES = ("table1-en", "table1-ru", "counted", "measured")
-LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H", "emh-ldl": "E", "dah": "D", "hzu": "H"}
+LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H",
+           "emh-ldl": "E", "dah": "D", "hzu": "H"}
 COLOURS = {"E": "#4c78a8", "D": "#f2b44d", "H": "#72b779"}
 ISOLINES = (5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000)
-_TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian", "counted": "executed flops of our kernels",
-           "measured": "measured times of our kernels"}
+_TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian",
+           "counted": "executed flops of our kernels", "measured": "measured times of our kernels"}
 
 
 def joint_of(n: int) -> Joint:
-    """The joint with n freedoms that maps and benchmarks use: revolute, universal, ball, then translations before a ball.
+    """The joint with n freedoms of maps and benchmarks: revolute, universal, ball; then translations before a ball.
 
     Examples
     --------
@@ -99,7 +101,8 @@ class SelectionMap:
     def note(self) -> str:
         """What to say beside the picture."""
         if self.source.startswith("table1") and self.n >= 5:
-            return "The papers say that HZU wins for 3 and 4 freedoms only; their formulas favour it for 5 and 6 as well."
+            return ("The papers say that HZU wins for 3 and 4 freedoms only;\n"
+                    "their formulas favour it for 5 and 6 as well.")
         return ""
 
     def plot(self, axes: Any = None) -> Any:
@@ -110,7 +113,7 @@ class SelectionMap:
         >>> import mbkern as mb
         >>> axes = mb.flops.selection_map(3).plot()  # doctest: +SKIP
         """
-        plt = _pyplot()
+        plt = pyplot()
         if axes is None:
             _, axes = plt.subplots(figsize=(5.2, 4.6), layout="constrained")
         from matplotlib.colors import ListedColormap
@@ -138,16 +141,21 @@ class SelectionMap:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         if self.note:
-            axes.text(0.02, 0.02, self.note, transform=axes.transAxes, fontsize=6, wrap=True,
+            axes.text(0.02, 0.02, self.note, transform=axes.transAxes, fontsize=6,
                       bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none"})
         return axes
 
 
-def _pyplot() -> Any:
+class MissingMatplotlib(MbkernError, ImportError):
+    """A picture was asked for, and matplotlib is not installed."""
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot, or an error that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("pictures need matplotlib: pip install 'mbkern[viz]'") from None
+        raise MissingMatplotlib("pictures need matplotlib: pip install 'mbkern[viz]'") from None
     return plt
 
 
@@ -164,8 +172,8 @@ def selection_map(
     max_length, max_chains : int
         Size of the map.
     source : str
-        "table1-en" (EMH, DAH, HZU), "table1-ru" (ERA, TSP, OSP), "counted" (flops that the kernels "emh-ldl", "dah" and "hzu"
-        execute) or "measured" (nanoseconds of `System.rhs`).
+        "table1-en" (EMH, DAH, HZU), "table1-ru" (ERA, TSP, OSP), "counted" (flops that the kernels "emh-ldl", "dah"
+        and "hzu" execute) or "measured" (nanoseconds of `System.rhs`).
     joint : Joint, optional
         The joint for "counted" and "measured"; by default `joint_of(n)`.
     seconds : float
@@ -178,8 +186,8 @@ def selection_map(
 
     Notes
     -----
-    The executed flops of a family of trees are a polynomial in L and c. It is found from small trees, exactly, and checked on
-    larger ones; where the check fails, every tree is counted.
+    The executed flops of a family of trees are a polynomial in L and c. It is found from small trees, exactly, and
+    checked on larger ones; where the check fails, every tree is counted.
 
     Examples
     --------
@@ -198,6 +206,7 @@ def selection_map(
     elif joints.as_joint(joint).nv != n:
         raise ModelError(f"joint: expected {n} freedoms, got {joints.as_joint(joint).nv}")
     cells = [(c, L) for c in range(1, rows + 1) for L in range(1, columns + 1)]
+    methods: tuple[str, ...]
     if source.startswith("table1"):
         methods = ENGLISH if source == "table1-en" else RUSSIAN
         values = [_printed(c, L, n) for c, L in cells]
@@ -219,7 +228,8 @@ def _printed(c: int, L: int, n: int) -> dict[str, int]:
     return formulas(structure(parents, [n] * len(parents)))
 
 
-# ---- executed flops of all trees of a map from those of small ones --------------------------------------------------
+# ---- executed flops of all trees of a map from those of small ones
+# --------------------------------------------------
 
 
 def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
@@ -233,8 +243,8 @@ def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
     def predicted(c: int, L: int) -> Fraction:
         # degree 3 in both; a chain of one body has no inner body, so L = 1 is a case of its own
         if L == 1:
-            return _interpolate([1, 2, 3, 4], [flops(k, 1) for k in (1, 2, 3, 4)], c)
-        return _interpolate([2, 3, 4, 5], [_interpolate([1, 2, 3, 4], [flops(k, l) for k in (1, 2, 3, 4)], c)
+            return interpolate([1, 2, 3, 4], [flops(k, 1) for k in (1, 2, 3, 4)], c)
+        return interpolate([2, 3, 4, 5], [interpolate([1, 2, 3, 4], [flops(k, l) for k in (1, 2, 3, 4)], c)
                                            for l in (2, 3, 4, 5)], L)
 
     exact = all(predicted(c, L) == flops(c, L) for c, L in ((6, 1), (2, 7), (5, 3), (1, 8)))
@@ -242,7 +252,7 @@ def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
     return np.array([[int(cost(c, L)) for L in range(1, columns + 1)] for c in range(1, rows + 1)])
 
 
-def _interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
+def interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
     """The polynomial through (at, values), at x, in exact arithmetic."""
     total = Fraction(0)
     for i, value in enumerate(values):
@@ -254,11 +264,12 @@ def _interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
     return total
 
 
-# ---- crossovers and pictures -----------------------------------------------------------------------------------------
+# ---- crossovers and pictures
+# -----------------------------------------------------------------------------------------
 
 
 def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None:
-    """First length N of a single chain of n-freedom joints at which the formula `left` is below `right`, or None up to `limit`.
+    """First length N of a chain of n-freedom joints at which the formula `left` is below `right`; None up to `limit`.
 
     Examples
     --------
@@ -291,8 +302,8 @@ def crossovers(n: int) -> dict[str, int | None]:
 
 
 def selection_figure(
-    n: int, path: str | Path | None = None, sources: tuple[str, ...] = SOURCES, max_length: int = 20, max_chains: int = 20,
-    joint: Joint | None = None,
+    n: int, path: str | Path | None = None, sources: tuple[str, ...] = SOURCES, max_length: int = 20,
+    max_chains: int = 20, joint: Joint | None = None,
 ) -> Any:
     """The maps of several sources side by side; written to `path` (PNG, SVG, PDF by its ending) when given.
 
@@ -301,7 +312,7 @@ def selection_figure(
     >>> import mbkern as mb
     >>> figure = mb.flops.selection_figure(3, "map.png", sources=("table1-en",))  # doctest: +SKIP
     """
-    plt = _pyplot()
+    plt = pyplot()
     maps = [selection_map(n, max_length, max_chains, source, joint) for source in sources]
     figure, axes = plt.subplots(1, len(maps), figsize=(4.6 * len(maps), 4.4), squeeze=False, layout="constrained")
     for one, ax in zip(maps, axes[0], strict=True):

@@ -1,9 +1,10 @@
 """A number that counts what is done with it, and the memory it lives in.
 
-One flop is one addition, subtraction, multiplication, division or square root. A sine-cosine pair is counted apart; sign
-changes and comparisons cost nothing. What the compiler removes from a kernel is not counted either:
+One flop is one addition, subtraction, multiplication, division or square root. A sine-cosine pair is counted apart;
+sign changes and comparisons cost nothing. What the compiler removes from a kernel is not counted either:
 
-- A Python float 0.0 or 1.0 met in an operation is a literal of the source: ``x * 0.0``, ``x + 0.0``, ``x * 1.0`` fold away.
+- A Python float 0.0 or 1.0 met in an operation is a literal of the source: ``x * 0.0``, ``x + 0.0``, ``x * 1.0`` fold
+away.
   A number that *happens* to be zero (a model constant, a coordinate) is no literal and counts.
 - An operation counts when its result reaches memory, a comparison or an index. What nobody uses is dead code; it is
   kept apart as `unused`.
@@ -14,7 +15,6 @@ A repeated operation on the same operands counts each time.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,8 +23,18 @@ import numpy as np
 
 from ..inputs import Array
 
-ADD, MULTIPLY, DIVIDE, ROOT, SINCOS = "add", "multiply", "divide", "root", "sincos"
-FLOPS = (ADD, MULTIPLY, DIVIDE, ROOT)
+OPERATIONS = ("add", "multiply", "divide", "root", "sincos")
+FLOPS = OPERATIONS[:4]
+_ADD, _MULTIPLY, _DIVIDE, _ROOT, _SINCOS = range(5)
+
+
+class Page:
+    """The operations under one heading, in the order of OPERATIONS: all, and those whose results were used."""
+
+    __slots__ = ("done", "used")
+
+    def __init__(self) -> None:
+        self.done, self.used = [0] * 5, [0] * 5
 
 
 class Ledger:
@@ -32,12 +42,10 @@ class Ledger:
 
     Attributes
     ----------
-    heading : tuple of str
-        Where we are, e.g. ("backward",) or ("backward", "A^T M*").
-    done : Counter
-        All operations by (heading, operation).
-    used : Counter
-        Those whose results were used.
+    pages : dict
+        A page for each heading, e.g. ("backward",) or ("backward", "A^T M*").
+    page : Page
+        Where we are.
 
     Examples
     --------
@@ -46,27 +54,29 @@ class Ledger:
     >>> x = ledger.number(2.0)
     >>> with ledger.under("here"):
     ...     y = x * x + 0.0
-    >>> y.value, dict(ledger.done)
-    (4.0, {(('here',), 'multiply'): 1})
+    >>> y.value, ledger.pages["here",].done
+    (4.0, [0, 1, 0, 0, 0])
     """
 
     def __init__(self) -> None:
-        self.heading: tuple[str, ...] = ()
-        self.done: Counter[tuple[tuple[str, ...], str]] = Counter()
-        self.used: Counter[tuple[tuple[str, ...], str]] = Counter()
+        self.page = Page()
+        self.pages: dict[tuple[str, ...], Page] = {("elsewhere", "elsewhere"): self.page}
 
     @contextmanager
     def under(self, *heading: str) -> Iterator[None]:
         """Write down what follows under this heading."""
-        before, self.heading = self.heading, heading
+        before = self.page
+        if heading not in self.pages:
+            self.pages[heading] = Page()
+        self.page = self.pages[heading]
         try:
             yield
         finally:
-            self.heading = before
+            self.page = before
 
     def number(self, value: float) -> Count:
         """A number that comes from nowhere: no operation made it."""
-        return Count(float(value), self, None, ())
+        return Count(float(value), self, None, 0, ())
 
     def numbers(self, values: Any) -> np.ndarray:
         """An object array of such numbers, of the shape of `values`."""
@@ -76,103 +86,106 @@ class Ledger:
             out[index] = self.number(values[index])
         return out
 
-    def result(self, operation: str, value: float, *sources: Count) -> Count:
-        """The number that an operation made."""
-        key = (self.heading, operation)
-        self.done[key] += 1
-        return Count(value, self, key, sources)
-
-    def use(self, number: Count) -> None:
-        """A result is needed: so are the operations behind it."""
-        left = [number]
-        while left:
-            x = left.pop()
-            if x.sources:
-                if x.key is not None:
-                    self.used[x.key] += 1
-                left.extend(x.sources)
-                x.sources = ()  # counted; the history can go
-
 
 class Count:
     """A float64 that tells its ledger about every operation; knows what the kernels ask of a number."""
 
-    __slots__ = ("key", "ledger", "sources", "value")
+    __slots__ = ("ledger", "operation", "page", "sources", "value")
 
-    def __init__(self, value: float, ledger: Ledger, key: Any, sources: tuple[Count, ...]) -> None:
-        self.value, self.ledger, self.key, self.sources = value, ledger, key, sources
+    def __init__(self, value: float, ledger: Ledger, page: Page | None, operation: int,
+                 sources: tuple[Count, ...]) -> None:
+        self.value, self.ledger, self.page, self.operation, self.sources = value, ledger, page, operation, sources
 
     def __repr__(self) -> str:
         return f"Count({self.value!r})"
 
+    def use(self) -> None:
+        """The number is needed: so are the operations behind it."""
+        left = [self]
+        while left:
+            x = left.pop()
+            if x.sources:
+                if x.page is not None:
+                    x.page.used[x.operation] += 1
+                left.extend(x.sources)
+                x.sources = ()  # counted; the history can go
+
     # ---- arithmetic ----
+    def _result(self, operation: int, value: float, *sources: Count) -> Count:
+        page = self.ledger.page
+        page.done[operation] += 1
+        return Count(value, self.ledger, page, operation, sources)
+
     def __add__(self, other: Any) -> Any:
+        if type(other) is Count:
+            return self._result(_ADD, self.value + other.value, self, other)
         if type(other) is float and other == 0.0:
             return self
-        return self._with(ADD, other, self.value + float(other))
+        return self._result(_ADD, self.value + float(other), self)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if type(other) is Count:
+            return self._result(_ADD, self.value - other.value, self, other)
         if type(other) is float and other == 0.0:
             return self
-        return self._with(ADD, other, self.value - float(other))
+        return self._result(_ADD, self.value - float(other), self)
 
     def __rsub__(self, other: Any) -> Any:
         if type(other) is float and other == 0.0:
             return -self
-        return self._with(ADD, other, float(other) - self.value)
+        return self._result(_ADD, float(other) - self.value, self)
 
     def __mul__(self, other: Any) -> Any:
+        if type(other) is Count:
+            return self._result(_MULTIPLY, self.value * other.value, self, other)
         if type(other) is float and other in (0.0, 1.0, -1.0):
             return 0.0 if other == 0.0 else self if other == 1.0 else -self
-        return self._with(MULTIPLY, other, self.value * float(other))
+        return self._result(_MULTIPLY, self.value * float(other), self)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        if type(other) is Count:
+            return self._result(_DIVIDE, self.value / other.value, self, other)
         if type(other) is float and other in (1.0, -1.0):
             return self if other == 1.0 else -self
-        return self._with(DIVIDE, other, self.value / float(other))
+        return self._result(_DIVIDE, self.value / float(other), self)
 
     def __rtruediv__(self, other: Any) -> Any:
         if type(other) is float and other == 0.0:
             return 0.0
-        return self._with(DIVIDE, other, float(other) / self.value)
-
-    def _with(self, operation: str, other: Any, value: float) -> Count:
-        if isinstance(other, Count):
-            return self.ledger.result(operation, value, self, other)
-        return self.ledger.result(operation, value, self)
+        return self._result(_DIVIDE, float(other) / self.value, self)
 
     def __neg__(self) -> Count:
-        return Count(-self.value, self.ledger, None, (self,))
+        return Count(-self.value, self.ledger, None, 0, (self,))
 
     def __abs__(self) -> Count:
         return -self if self.value < 0.0 else self
 
     def root(self) -> Count:
         """Square root."""
-        return self.ledger.result(ROOT, math.sqrt(self.value), self)
+        return self._result(_ROOT, math.sqrt(self.value), self)
 
     def sincos(self) -> tuple[Count, Count]:
         """Sine and cosine: one operation, not a flop."""
-        pair = self.ledger.result(SINCOS, self.value, self)
+        pair = self._result(_SINCOS, self.value, self)
         s, c = math.sin(self.value), math.cos(self.value)
-        return Count(s, self.ledger, None, (pair,)), Count(c, self.ledger, None, (pair,))
+        return Count(s, self.ledger, None, 0, (pair,)), Count(c, self.ledger, None, 0, (pair,))
 
     # ---- decisions: the value is needed, so is what made it ----
     def __float__(self) -> float:
         return self.value
 
     def __int__(self) -> int:
-        self.ledger.use(self)
+        self.use()
         return int(self.value)
 
     def _compared(self, other: Any) -> float:
-        self.ledger.use(self)
+        self.use()
         if isinstance(other, Count):
-            self.ledger.use(other)
+            other.use()
         return float(other)
 
     def __lt__(self, other: Any) -> bool:
@@ -200,8 +213,8 @@ class Memory:
     >>> a = Memory([2.0, 0.0], ledger)
     >>> a[0] = a[0] + a[1]
     >>> unused = a[0] * a[0]
-    >>> a.values(), sum(ledger.done.values()), sum(ledger.used.values())
-    (array([2., 0.]), 2, 1)
+    >>> a.values(), ledger.page.done, ledger.page.used
+    (array([2., 0.]), [1, 1, 0, 0, 0], [1, 0, 0, 0, 0])
     """
 
     def __init__(self, values: Iterable[float], ledger: Ledger) -> None:
@@ -217,7 +230,7 @@ class Memory:
 
     def __setitem__(self, i: int, x: Any) -> None:
         if isinstance(x, Count):
-            self._ledger.use(x)
+            x.use()
         else:
             x = self._ledger.number(x)
         self._numbers[i] = x

@@ -1,4 +1,4 @@
-"""One table for a model: what the papers print, what the printed algorithms and our kernels execute, and how long it takes."""
+"""One table for a model: what the papers print, what their algorithms and our kernels execute, how long it takes."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Report:
         table = [head]
         for row in self.rows:
             less = "-" if row.difference is None else f"{row.difference:+d} ({row.compared})"
-            table.append([row.method, *(_show(x) for x in (row.english, row.russian, row.textbook)), less, _show(row.kernel),
-                          _show(row.ratio), _show(row.nanoseconds, 0), _show(row.gigaflops)])
+            table.append([row.method, *(_show(x) for x in (row.english, row.russian, row.textbook)), less,
+                          _show(row.kernel), _show(row.ratio), _show(row.nanoseconds, 0), _show(row.gigaflops)])
         return table
 
     def __str__(self) -> str:
@@ -118,8 +118,9 @@ def report(model: Model, measure: bool = True, seconds: float = 0.05) -> Report:
 
     Notes
     -----
-    The formulas and textbook counts leave out the kinematics (sines, C, A, Adot^T - A^T Omega, weights); kernel counts
-    include all but the sine-cosine pairs. "hzu" needs an invertible inertia of every body and is left out where it has none.
+    The formulas and textbook counts leave out the kinematics (sines, C, A, Adot^T - A^T Omega, weights); kernel
+    counts include all but the sine-cosine pairs. "hzu" needs an invertible inertia of every body and is left out
+    where it has none.
 
     Examples
     --------

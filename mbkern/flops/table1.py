@@ -1,20 +1,23 @@
 """The operation counts that the papers print (their Table 1), as exact integers for any tree.
 
-Ivanov & Shimanovskiy count three ways to bring the equations of a tree to normal form, in English (EMH, DAH, HZU) and in
-Russian (ERA, TSP, OSP, the same three, counted differently). Sums run over the bodies; n freedoms of a body's joint,
-m = 6 - n, k the parent, and over the path from the ground to the body:
+Ivanov & Shimanovskiy count three ways to bring the equations of a tree to normal form, in English (EMH, DAH, HZU) and
+in Russian (ERA, TSP, OSP, the same three, counted differently). Sums run over the bodies; n freedoms of a body's
+joint, m = 6 - n, k the parent, and over the path from the ground to the body:
 
-    eta = sum of n on the path,   theta = n times the number of joints on the path,   tau = m + sum of m over the children
+    eta = sum of n on the path,   theta = n times the number of joints on it,   tau = m + sum of m over the children
 
     EMH  sum(n^3/3 + 39/2 n^2 + 1105/6 n + 864) - sum_roots(84 n + 660)
-    DAH  sum(eta^3/3 + 17/2 eta^2 + 109/6 eta + 42 theta + 222) - sum_others(eta_k^3/3 + 17/2 eta_k^2 + 109/6 eta_k - 205)
+    DAH  sum(eta^3/3 + 17/2 eta^2 + 109/6 eta + 42 theta + 222)
+         - sum_others(eta_k^3/3 + 17/2 eta_k^2 + 109/6 eta_k - 205)
     HZU  sum(tau^3/3 + 17/2 tau^2 + 361/6 tau + 420) - sum_others(m^3/3 + 5/2 m^2 + 1/6 m) - sum_roots(48)
     ERA  sum(n^3/3 + 39/2 n^2 + 1537/6 n + 828) - sum_roots(6 n^2 + 145 n + 684)
-    TSP  sum(eta^3/3 + 17/2 eta^2 + 235/6 eta + 42 theta + 147) - sum_others(eta_k^3/3 + 17/2 eta_k^2 + 235/6 eta_k - 397)
+    TSP  sum(eta^3/3 + 17/2 eta^2 + 235/6 eta + 42 theta + 147)
+         - sum_others(eta_k^3/3 + 17/2 eta_k^2 + 235/6 eta_k - 397)
     OSP  sum(tau^3/3 + 17/2 tau^2 + 421/6 tau + 11 n + 239) - sum_others(m^3/3 + 5/2 m^2 - 11/6 m - 192)
 
-Misprints are corrected (the Russian tau_i is theta_i, and the last eta of TSP is the parent's). The papers have one body on
-the ground; with several, each is a root and pays the root's terms, and `others` are all bodies that hang on a body.
+Misprints are corrected (the Russian tau_i is theta_i, and the last eta of TSP is the parent's). The papers have one
+body on the ground; with several, each is a root and pays the root's terms, and `others` are all bodies that hang on a
+body.
 """
 
 from __future__ import annotations
@@ -141,9 +144,10 @@ def model_structure(model: Model) -> Structure:
 def table1(model: Model) -> dict[str, int]:
     """Flops of one evaluation by the formulas that the papers print.
 
-    These are formulas, not measurements: only ERA is the literal operation count of an algorithm (of Algorithm 2 in its
-    L^T D L form, see :func:`mbkern.flops.count`). With several bodies on the ground the root's terms apply to each. A
-    welded body is charged as a body with a joint of 0 freedoms, although the kernels merge it with its parent for free.
+    These are formulas, not measurements: only ERA is the literal operation count of an algorithm (of Algorithm 2 in
+    its L^T D L form, see :func:`mbkern.flops.count`). With several bodies on the ground the root's terms apply to
+    each. A welded body is charged as a body with a joint of 0 freedoms, although the kernels merge it with its parent
+    for free.
 
     Parameters
     ----------

@@ -1,23 +1,27 @@
 """The algorithms as printed: dense 6x6 matrices and n x n factorizations, on any number.
 
-They are here to be counted, not to be fast: run on counting numbers, Algorithm 2 as L^T D L takes exactly the number of
-operations that the Russian paper prints (ERA), line by line:
+They are here to be counted, not to be fast: run on counting numbers, Algorithm 2 as L^T D L takes exactly the number
+of operations that the Russian paper prints (ERA), line by line:
 
-    every body      L^T D L = A^T M* A   n^3/3 + n^2/2 - 5n/6     A^T M*   66n         (A^T M*) A  11n^2
-                    M* vr + phi          72                       p - A^T (...)  12n   solve u     n^2
-                    solve qdot           n^2 - n                  A qdot + vr    12n   mu          72        pdot  23n
-    not the root    F*                   48                       C^T M* C       540   D U         6n        U^T D U  72n
-                    C^T (...)            48                       D u            n     U^T D u     12n       (A^T M*) C  42n
-                    solve U              6n^2                     u - U v_k      12n   C v_k       48
+    every body    L^T D L = A^T M* A   n^3/3 + n^2/2 - 5n/6    A^T M*         66n    (A^T M*) A  11n^2
+                  M* vr + phi          72                      p - A^T (...)  12n    solve u     n^2
+                  solve qdot           n^2 - n                 A qdot + vr    12n    mu          72
+                  pdot                 23n
+    not the root  F*                   48                      C^T M* C       540    D U         6n
+                  U^T D U              72n                     C^T (...)      48     D u         n
+                  U^T D u              12n                     (A^T M*) C     42n    solve U     6n^2
+                  u - U v_k            12n                     C v_k          48
 
-Elementary operations: C x or C^T x takes 42 (C is kept as G and rho), M x of a rigid body 42, a dense 6x6 times a vector 66. Given, not counted, as
-in the papers: C, A, vr, Adot^T - A^T Omega, the weights F, the inertias, joint forces; for HZU also M^-1 and Z.
+Elementary operations: C x or C^T x takes 42 (C is kept as G and rho), M x of a rigid body 42, a dense 6x6 times a
+vector 66. Given, not counted, as in the papers: C, A, vr, Adot^T - A^T Omega, the weights F, the inertias, joint
+forces; for HZU also M^-1 and Z.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +52,7 @@ class Given:
     M: list[Numbers]
     F: list[Numbers]
     p: list[Numbers]
-    momentum_matrix: Callable[[int, Numbers, list[Numbers]], Numbers]  # Adot^T - A^T Omega of body i from v and all qdot
+    momentum_matrix: Callable[[int, Numbers, list[Numbers]], Numbers]  # Adot^T - A^T Omega of a body from v, all qdot
 
     @property
     def n_bodies(self) -> int:
@@ -59,10 +63,11 @@ class Given:
         return [self.ledger.numbers(np.zeros(6)) for _ in self.parents]
 
 
-# ---- small algebra ---------------------------------------------------------------------------------------------------
+# ---- small algebra
+# ---------------------------------------------------------------------------------------------------
 
 
-def _pair(x: Numbers) -> Any:
+def _pair(x: Any) -> Any:
     return tuple(x[:3]), tuple(x[3:])
 
 
@@ -173,7 +178,8 @@ def _lower(A: Numbers, B: Numbers) -> Numbers:
     return out
 
 
-# ---- shared by all methods -------------------------------------------------------------------------------------------
+# ---- shared by all methods
+# -------------------------------------------------------------------------------------------
 
 
 def _add_forces(given: Given, i: int, F: list[Numbers], sweep: str) -> None:
@@ -195,7 +201,8 @@ def _velocity(given: Given, i: int, v: list[Numbers], qdot: Numbers) -> Numbers:
     return own
 
 
-def _momentum_rate(given: Given, i: int, v: Numbers, qdot: list[Numbers], mu: Numbers, F: Numbers, sweep: str) -> Numbers:
+def _momentum_rate(given: Given, i: int, v: Numbers, qdot: list[Numbers], mu: Numbers, F: Numbers,
+                   sweep: str) -> Numbers:
     """(Adot^T - A^T Omega) mu + A^T F*."""
     if not len(qdot[i]):
         return given.p[i]
@@ -204,7 +211,8 @@ def _momentum_rate(given: Given, i: int, v: Numbers, qdot: list[Numbers], mu: Nu
         return matrix @ mu + given.A[i].T @ F
 
 
-# ---- Algorithm 2: EMH, ERA -------------------------------------------------------------------------------------------
+# ---- Algorithm 2: EMH, ERA
+# -------------------------------------------------------------------------------------------
 
 
 def algorithm2(given: Given, roots: bool) -> tuple[list[Numbers], list[Numbers]]:
@@ -212,7 +220,9 @@ def algorithm2(given: Given, roots: bool) -> tuple[list[Numbers], list[Numbers]]
     under, parents = given.ledger.under, given.parents
     n_bodies = given.n_bodies
     M, F, phi, v = list(given.M), list(given.F), given.zeros(), given.zeros()
-    L, U, u = [None] * n_bodies, [None] * n_bodies, list(given.p)
+    L: list[Any] = [None] * n_bodies
+    U: list[Any] = [None] * n_bodies
+    u = list(given.p)
     for i in range(n_bodies - 1, -1, -1):
         A, X, k, n = given.A[i], given.X[i], parents[i], len(given.p[i])
         with under(BACKWARD, "M* vr + phi"):
@@ -280,7 +290,8 @@ def emh_cholesky(given: Given) -> tuple[list[Numbers], list[Numbers]]:
     return algorithm2(given, roots=True)
 
 
-# ---- Algorithm 1: EMH by LU ------------------------------------------------------------------------------------------
+# ---- Algorithm 1: EMH by LU
+# ------------------------------------------------------------------------------------------
 
 
 def emh_lu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
@@ -337,7 +348,8 @@ def emh_lu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
     return qdot, pdot
 
 
-# ---- Algorithm 3 and the two reductions: DAH, HZU --------------------------------------------------------------------
+# ---- Algorithm 3 and the two reductions: DAH, HZU
+# --------------------------------------------------------------------
 
 
 def algorithm3(ledger: Ledger, X: dict[tuple[int, int], Numbers], Q: list[Numbers],
@@ -355,7 +367,7 @@ def algorithm3(ledger: Ledger, X: dict[tuple[int, int], Numbers], Q: list[Number
             L[i, i] = ltl(X[i, i])
         with under(FACTOR, "L_ij"):
             for j in row:
-                L[i, j] = _columns(lambda b, L=L[i, i]: solve_upper(L, b), X[i, j])
+                L[i, j] = _columns(partial(solve_upper, L[i, i]), X[i, j])
         with under(FACTOR, "X_jk - L_ij^T L_ik"):
             for j in row:
                 for k in row:
@@ -526,7 +538,7 @@ def _lower_sum(A: Numbers, B: Numbers) -> Numbers:
 def _inverse_inertia(given: Given, i: int) -> Numbers:
     M = given.M[i].astype(float)
     if not np.linalg.cond(M) < 1e14:
-        raise ModelError(f"body {given.names[i]!r}: hzu divides by the inertia of every body, and this one's is singular")
+        raise ModelError(f"body {given.names[i]!r}: hzu inverts the inertia of every body, but this one's is singular")
     return given.ledger.numbers(np.linalg.inv(M))
 
 
@@ -537,7 +549,8 @@ def _complement(given: Given, i: int) -> Numbers:
     return given.ledger.numbers(left[:, A.shape[1]:])
 
 
-# ---- from a model ----------------------------------------------------------------------------------------------------
+# ---- from a model
+# ----------------------------------------------------------------------------------------------------
 
 TEXTBOOK: dict[str, Callable[[Given], tuple[list[Numbers], list[Numbers]]]] = {
     "emh-ldl": emh_ldl, "emh-cholesky": emh_cholesky, "emh-lu": emh_lu, "dah": dah, "hzu": hzu,

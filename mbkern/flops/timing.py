@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from time import perf_counter
+from typing import TypeVar
 
 from ..model.model import Model
 from ..system import System
@@ -11,7 +12,10 @@ from ..system import System
 ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
 
 
-def best_times(calls: Mapping[str, Callable[[], object]], seconds: float = 0.05) -> dict[str, float]:
+Name = TypeVar("Name", bound=Hashable)
+
+
+def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05) -> dict[Name, float]:
     """Nanoseconds of each call: the smallest mean over rounds that take turns, so that all see the same machine.
 
     Parameters

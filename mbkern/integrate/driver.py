@@ -58,6 +58,7 @@ class Run:
         self.problem, self.integrator = problem, integrator
         self.plan: NDArray[np.int64] = np.zeros(P.QUATERNIONS + problem.quaternions.size, np.int64)
         plan = self.plan
+        self._run = kernels.run_explicit if integrator.kind in (P.RK4, P.DOPRI5) else kernels.run_implicit
         plan[P.RHS], plan[P.USER], plan[P.STATUS] = problem.address, problem.user, problem.status
         plan[P.METHOD], plan[P.STAGES], plan[P.N], plan[P.SPLIT] = integrator.kind, integrator.stages, n, problem.split
         plan[P.OUTPUT] = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
@@ -90,8 +91,10 @@ class Run:
         self.event_index = np.empty(event_rows, np.int64)
         self.event_t = np.empty(event_rows)
         self.event_y = np.empty((event_rows, n))
-        self._arguments = (plan, num, self.work, self.times, self.out_t, self.out_y, self.dense_t, self.dense_r,
-                           self.events, self.theta_of, self.event_index, self.event_t, self.event_y)
+        self._arguments = [plan, num, self.work, self.times, self.out_t, self.out_y.reshape(-1),
+                           self.dense_t.reshape(-1), self.dense_r.reshape(-1), self.events, self.theta_of,
+                           self.event_index, self.event_t, self.event_y.reshape(-1),
+                           np.empty(0), np.empty(0, np.int64)]
 
     @property
     def y(self) -> Array:
@@ -102,13 +105,19 @@ class Run:
         """Evaluate at the beginning; a code of `kernels.plan`."""
         with _COMPILING:  # compile both here, once
             self.plan[P.BUDGET] = 0
-            kernels.run(*self._arguments)
-            return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self.out_y, self.work))
+            self._run(*self._arguments)
+            return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self._arguments[5],
+                                     self.work))
 
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""
         self.plan[P.BUDGET] = budget
-        return int(kernels.run(*self._arguments))
+        code = int(self._run(*self._arguments))
+        if code == P.NEED_MATRIX:  # fixed-point iteration is not enough: room for Newton's matrices
+            n, stages = self.problem.size, self.integrator.stages
+            self._arguments[-2:] = np.empty((stages**2 + 1) * n**2 + stages * n), np.empty(stages * n, np.int64)
+            return P.MORE
+        return code
 
     def failure(self, code: int) -> str:
         """Words for a code that is a failure."""
@@ -116,14 +125,15 @@ class Run:
         if code == P.FAILED_RHS:
             at = float(self.num[P.T_BAD])
             reason = self.problem.explain(int(plan[P.CODE]), at)
+            if self.integrator.kind == P.GAUSS:
+                reason += f" (where the iteration of the stages went with step {abs(self.num[P.H]):g} s)"
             return f"stopped at t = {t:.9g} s: {reason}"
         if code == P.FAILED_STAGES:
             return (f"stopped at t = {t:.9g} s: the stages of {self.integrator.name!r} did not converge with step "
-                    f"{abs(self.num[P.H]):g} s; take a smaller step (the fixed-point iteration needs a step well below "
-                    "the shortest time constant)")
+                    f"{abs(self.num[P.H]):g} s, neither by fixed-point nor by Newton iteration; take a smaller step")
         if code == P.FAILED_EVENT:
             return f"stopped at t = {t:.9g} s: event function number {plan[P.WORST]} is not a number"
-        worst = self.problem.names[int(plan[P.WORST])]
+        worst = self.problem.name(int(plan[P.WORST]))
         return (f"stopped at t = {t:.9g} s: the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays "
                 f"above the tolerance; largest for {worst}: a singularity or a jump in the forces is near, or the "
                 "tolerances are too tight")
@@ -133,26 +143,27 @@ class Run:
 class Record:
     """What a run has written."""
 
-    t: list[Array] = field(default_factory=list)
-    y: list[Array] = field(default_factory=list)
-    dense_t: list[Array] = field(default_factory=list)
-    dense_r: list[Array] = field(default_factory=list)
-    event_index: list[NDArray[np.int64]] = field(default_factory=list)
-    event_t: list[Array] = field(default_factory=list)
-    event_y: list[Array] = field(default_factory=list)
+    t: list[NDArray[Any]] = field(default_factory=list)
+    y: list[NDArray[Any]] = field(default_factory=list)
+    dense_t: list[NDArray[Any]] = field(default_factory=list)
+    dense_r: list[NDArray[Any]] = field(default_factory=list)
+    event_index: list[NDArray[Any]] = field(default_factory=list)
+    event_t: list[NDArray[Any]] = field(default_factory=list)
+    event_y: list[NDArray[Any]] = field(default_factory=list)
 
     def take(self, run: Run) -> None:
         """Move the contents of the buffers here."""
-        for counter, pairs in (
+        buffers: tuple[tuple[int, tuple[tuple[list[NDArray[Any]], NDArray[Any]], ...]], ...] = (
             (P.ROWS, ((self.t, run.out_t), (self.y, run.out_y))),
             (P.DENSE_ROWS, ((self.dense_t, run.dense_t), (self.dense_r, run.dense_r))),
             (P.EVENT_ROWS, ((self.event_index, run.event_index), (self.event_t, run.event_t),
                             (self.event_y, run.event_y))),
-        ):
+        )
+        for counter, pairs in buffers:
             rows = int(run.plan[counter])
             if rows:
                 for kept, buffer in pairs:
-                    kept.append(buffer[:rows].copy())  # type: ignore[attr-defined]
+                    kept.append(buffer[:rows].copy())
                 run.plan[counter] = 0
 
 

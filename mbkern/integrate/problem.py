@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from .. import plain
 from ..core import checks
 from ..embed.frame import Frame, make_frame
+from ..explain import CODES, singular
+from ..model.model import Model
 
 if TYPE_CHECKING:
     from ..system import System
@@ -29,14 +31,14 @@ class Problem:
         Of f, and what it gets as `user`.
     status : int
         Address of a double that f sets: 0 when all is well, else a code; 0 when there is none.
-    split : int
-        How many of the unknowns are q; the others are p.
-    names : sequence of str
-        What the unknowns are, for messages.
+    size, split : int
+        Number of unknowns, and how many of them are q; the others are p.
     quaternions : array of int
         Where unit quaternions begin in y.
     explain : callable
         (code, t) -> why f has no value there.
+    name : callable
+        (i) -> what unknown i is, for messages.
     alive : object
         Keeps what the addresses point at.
     """
@@ -44,17 +46,12 @@ class Problem:
     address: int
     user: int
     status: int
+    size: int
     split: int
-    names: Sequence[str]
     quaternions: NDArray[np.int64]
     explain: Callable[[int, float], str]
+    name: Callable[[int], str]
     alive: Any = None
-
-    @property
-    def size(self) -> int:
-        """Number of unknowns."""
-        return len(self.names)
-
 
 def problem_of(system: System, tau: Any = None, wrench: Any = None) -> Problem:
     """Hamilton's equations of a system with joint forces and wrenches: numbers or njit f(t, q, p, out)."""
@@ -62,33 +59,27 @@ def problem_of(system: System, tau: Any = None, wrench: Any = None) -> Problem:
     model = system.model
 
     def explain(code: int, t: float) -> str:
-        return _reason(system, frame, code, t)
+        return _reason(model, frame, code, t)
 
-    return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq, _names(system), model._quaternions,
-                   explain, frame)
-
-
-def _names(system: System) -> list[str]:
-    model = system.model
-    names = [f"coordinate {name!r}" for name in model.coordinate_names]
-    names += [f"momentum of {name!r}" for name in model.speed_names]
-    starts = [*model.q_offsets.tolist(), model.nq], [*model.v_offsets.tolist(), model.nv]
-    for offset, begin in zip((0, model.nq), starts, strict=True):
-        for b, body in enumerate(model.body_names):
-            for i in range(begin[b], begin[b + 1]):
-                names[offset + i] += f" (body {body!r})"
-    return names
+    return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq + model.nv, model.nq,
+                   model._quaternions, explain, lambda i: _name(model, i), frame)
 
 
-def _reason(system: System, frame: Frame, code: int, t: float) -> str:
+def _name(model: Model, i: int) -> str:
+    """Coordinate or momentum i of y = (q, p) and its body, in words."""
+    q = i < model.nq
+    names, offsets = (model.coordinate_names, model.q_offsets) if q else (model.speed_names, model.v_offsets)
+    j = i if q else i - model.nq
+    # the last body that begins at or before j: welded bodies begin where the next one does
+    body = model.body_names[int(np.searchsorted(offsets, j, side="right")) - 1]
+    return f"{'coordinate' if q else 'momentum of'} {names[j]!r} (body {body!r})"
+
+
+def _reason(model: Model, frame: Frame, code: int, t: float) -> str:
     """Why the right-hand side of a system failed."""
     if code == checks.SINGULAR:
         size = int(frame.array[L.SIZE])
-        return str(system._singular(t, frame.array[size:]))
-    return {
-        checks.BAD_Q: "a coordinate is not finite or too large",
-        checks.BAD_P: "a momentum is not finite or too large",
-        checks.BAD_TAU: "the joint forces of tau or wrench are not finite",
-        checks.BAD_QUATERNION: "a quaternion leaves the unit sphere within a step; a smaller step is needed",
-        checks.CALLBACK_FAILED: "the function given as tau or wrench raised an exception",
-    }.get(code, "the rates of the state are not finite")
+        return str(singular(model, frame.array[:size], frame.array[size:], t))
+    if code == checks.BAD_QUATERNION:
+        return "a quaternion leaves the unit sphere within a step; a smaller step is needed"
+    return CODES[code or checks.NOT_FINITE][1]

@@ -40,6 +40,30 @@ class Progress:
         self._length = len(text)
 
 
+class Tally:
+    """Bar and number of things done, rewritten in place."""
+
+    def __init__(self, total: int, what: str, stream: TextIO | None = None) -> None:
+        self._total, self._what = total, what
+        self._stream = stream or sys.stderr
+        self._begin = time.perf_counter()
+        self._shown = 0.0
+        self._length = 0
+
+    def show(self, done: int, last: bool = False) -> None:
+        """Draw, unless it was just drawn."""
+        now = time.perf_counter()
+        if not last and now - self._shown < INTERVAL:
+            return
+        self._shown = now
+        part = done / max(self._total, 1)
+        rate = done / max(now - self._begin, 1e-9)
+        text = f"[{'#' * int(WIDTH * part):<{WIDTH}}] {part:4.0%}  {done} of {self._total} {self._what}  {rate:.3g} /s"
+        self._stream.write("\r" + text.ljust(self._length) + ("\n" if last else ""))
+        self._stream.flush()
+        self._length = len(text)
+
+
 class Interrupt:
     """While active, ctrl-C sets `asked` instead of raising: compiled chunks finish, nothing computed is lost."""
 

@@ -140,7 +140,7 @@ class Solution:
             raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
         out = np.empty((flat.size, self.q.shape[1] + self.p.shape[1]))
         if starts.size:
-            evaluate_dense(plan, starts, ends, rows, flat, out)
+            evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, out.reshape(-1))
         else:
             out[:] = np.concatenate((self.q[0], self.p[0]))
         q, p = out[:, :self.q.shape[1]].copy(), out[:, self.q.shape[1]:].copy()
@@ -171,7 +171,8 @@ class Solution:
     def _energies(self) -> Energies:
         system, nq, nv = self.system, self.q.shape[1], self.p.shape[1]
         out = np.empty((self.t.size, 3))
-        energies(system.block, self.t, self.q, self.p, np.empty(0), np.empty(nq), np.empty(nv), out, system.work())
+        block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
+        energies(block, self.t, self.q, self.p, np.empty(0), np.empty(nq), np.empty(nv), out, system.work())
         return Energies(*(np.ascontiguousarray(column) for column in out.T))
 
     def drift(self) -> dict[str, float]:
@@ -256,7 +257,7 @@ class Solution:
         >>> model = mb.zoo.chain(3)
         >>> data = mb.System(model).simulate(model.neutral(), [0, 0, 0], (0, 1)).to_dict()
         >>> sorted(data)[:4]
-        ['coordinate_names', 'events', 'integrator', 'kinetic']
+        ['coordinate_names', 'events', 'hamiltonian', 'integrator']
         """
         model, energy = self.system.model, self.energy()
         return {

@@ -139,7 +139,9 @@ class Stepper:
         if tau is not None:
             self._set_tau(tau)
         if not self._integrator.adaptive:
-            self._fail_if(run.chunk(n))
+            target = run.plan[P.ACCEPTED] + n
+            while run.plan[P.ACCEPTED] < target:
+                self._fail_if(run.chunk(int(target - run.plan[P.ACCEPTED])))
         else:
             for _ in range(n):
                 self._adaptive_step()

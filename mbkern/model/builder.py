@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model.joint import Element, Free, Joint, Step, as_joint
-from mbkern.model.model import WORLD, Body, Model
+from mbkern.model.model import UNLIMITED, WORLD, Body, Limits, Model
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
@@ -68,6 +68,9 @@ class ModelBuilder:
         stiffness: ArrayLike | None = None,
         damping: ArrayLike | None = None,
         rest: ArrayLike | None = None,
+        limits: Sequence[Any] | None = None,
+        friction: ArrayLike | None = None,
+        check_inertia: bool = True,
     ) -> str:
         """Add one body and the joint that connects it to its parent.
 
@@ -96,6 +99,13 @@ class ModelBuilder:
         stiffness, damping, rest : number or nv numbers
             Linear spring and damper per freedom: force = -stiffness (q - rest) - damping u. One number holds
             for all freedoms of the joint. Quaternion joints can be damped but not sprung.
+        limits : (lower, upper), (lower, upper, velocity, effort), or Limits
+            What the joint stands, each a number or nv numbers, infinite for no limit: see `Model.limits`. Data only.
+        friction : number or nv numbers
+            Coulomb friction, N or N m: see `Model.friction`. Data only.
+        check_inertia : bool
+            False takes an inertia that no rigid body has (many robot files contain such); the equations of motion hold
+            as long as every joint moves a positive inertia.
 
         Returns
         -------
@@ -136,12 +146,14 @@ class ModelBuilder:
             joint=joint,
             mass=mass,
             com=com,
-            inertia=checks.inertia(inertia, f"{who}: inertia"),
+            inertia=checks.inertia(inertia, f"{who}: inertia", bool(check_inertia)),
             position=checks.vector3(position, f"{who}: position"),
             rotation=checks.rotation(rotation, f"{who}: rotation"),
             stiffness=_per_freedom(stiffness, joint, f"{who}: stiffness"),
             damping=_per_freedom(damping, joint, f"{who}: damping"),
             rest=_per_freedom(rest, joint, f"{who}: rest"),
+            limits=_limits(limits, joint, f"{who}: limits"),
+            friction=_friction(friction, joint, f"{who}: friction"),
         )
         _check_springs(body, who)
         self._bodies[name] = body
@@ -203,6 +215,49 @@ def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
             f"({joint}), got {checks.show(value)}"
         )
     return tuple([checks.number(entry, what) for entry in entries])
+
+
+def _limits(value: Any, joint: Joint, what: str) -> Limits | None:
+    """Limits per freedom; None where nothing is limited, so that equal models compare equal."""
+    if value is None:
+        return None
+    entries = checks.items(value)
+    if entries is None or len(entries) not in (2, 4):
+        raise ModelError(
+            f"{what}: expected (lower, upper) or (lower, upper, velocity, effort), got {checks.show(value)}"
+        )
+    rows = [_bounds(entry, joint, what) for entry in entries]
+    rows += [(bound,) * joint.nv for bound in UNLIMITED[len(rows) :]]
+    limits = Limits(*rows)
+    for lower, upper in zip(limits.lower, limits.upper, strict=True):
+        if lower > upper:
+            raise ModelError(f"{what}: the lower limit {lower} is above the upper limit {upper}")
+    if any(x < 0.0 for x in limits.velocity + limits.effort):
+        raise ModelError(f"{what}: velocity and effort must not be negative, got {checks.show(value)}")
+    free = all(x == bound for row, bound in zip(limits, UNLIMITED, strict=True) for x in row)
+    return None if free else limits
+
+
+def _bounds(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
+    """`nv` numbers that may be infinite, from one number or `nv` of them."""
+    entries = checks.items(value)
+    if entries is None:
+        entries = [value] * joint.nv
+    if len(entries) != joint.nv:
+        raise ModelError(
+            f"{what}: expected one number, or one for each of the {joint.nv} freedoms of its joint ({joint}), "
+            f"got {checks.show(value)}"
+        )
+    infinite = (math.inf, -math.inf)
+    return tuple([x if isinstance(x, float) and x in infinite else checks.number(x, what) for x in entries])
+
+
+def _friction(value: Any, joint: Joint, what: str) -> tuple[float, ...] | None:
+    """Friction per freedom; None where there is none, so that equal models compare equal."""
+    friction = _per_freedom(value, joint, what)
+    if any(x < 0.0 for x in friction):
+        raise ModelError(f"{what} must not be negative, got {friction}")
+    return friction if any(friction) else None
 
 
 def _check_springs(body: Body, who: str) -> None:

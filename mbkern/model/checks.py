@@ -168,8 +168,8 @@ def rotation(value: Any, what: str) -> Mat3:
     return R if off <= ROTATION_EXACT else _nearest_rotation(R)
 
 
-def inertia(value: Any, what: str) -> Mat3:
-    """A physically possible inertia about the centre of mass; None is zero.
+def inertia(value: Any, what: str, possible: bool = True) -> Mat3:
+    """A physically possible inertia about the centre of mass (any symmetric matrix without `possible`); None is zero.
 
     Possible means: the second moments of mass, ``tr(J)/2 E - J``, are positive semidefinite. That is the
     triangle inequality of the principal moments and implies that J itself is positive semidefinite.
@@ -197,13 +197,15 @@ def inertia(value: Any, what: str) -> Mat3:
     trace = xx + yy + zz
     if not math.isfinite(trace * trace):
         raise ModelError(f"{what}: too large to compute with, got {show(value)}")
+    if not possible:
+        return J
     half = 0.5 * trace
     slack = 0.5 * INERTIA_TOLERANCE * trace  # the eigenvalues below are half of J1 + J2 - J3
     round_off = INERTIA_ROUND_OFF * trace
-    possible = _positive(xx + round_off, yy + round_off, zz + round_off, xy, xz, yz) and _positive(
+    fits = _positive(xx + round_off, yy + round_off, zz + round_off, xy, xz, yz) and _positive(
         half - xx + slack, half - yy + slack, half - zz + slack, -xy, -xz, -yz
     )
-    if not possible and J != ZERO33:
+    if not fits and J != ZERO33:
         raise ModelError(f"{what}: {_why_impossible(J)}")
     return J
 

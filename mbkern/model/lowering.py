@@ -7,6 +7,9 @@ share the node of their parent, so that a weld costs nothing.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,18 +65,29 @@ def turn(axis: Vector, angle: float) -> Matrix:
 
 def lower(model: Model) -> np.ndarray:
     """Pack a model into the block that the kernels read (read-only; layout in :mod:`mbkern.core.layout`)."""
+    block = np.array(numbers(model.body_specs, model.gravity.tolist()), dtype=np.float64)
+    block.flags.writeable = False
+    return block
+
+
+def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
+    """All numbers of the block.
+
+    Mass, com, inertia and position of a body may consist of arrays, one value for each of many machines; then so do
+    the numbers that depend on them, with the same bits that each machine alone would have.
+    """
     L = _layout
-    nodes: list[list[float]] = []
-    bodies: list[list[float]] = []
+    nodes: list[list[Any]] = []
+    bodies: list[list[Any]] = []
     coordinates: list[list[float]] = []
     drives: list[tuple[Drive, int]] = []
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
     last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
     last_child: dict[int, int] = {}
     mass_size = multipliers_size = 0
-    ground_moment = np.zeros(3)
+    ground_moment: Any = (0.0, 0.0, 0.0)
     qi = vi = quaternions = 0
-    for spec in model.body_specs:
+    for spec in body_specs:
         node, X = frames[spec.parent] if spec.parent >= 0 else (L.GROUND, ORIGIN)
         X = _spatial.compose((_vec3.transpose(spec.rotation), spec.position), X)
         first_node, first_speed = len(nodes), vi
@@ -98,7 +112,7 @@ def lower(model: Model) -> np.ndarray:
             else:
                 kind, index, place, X = (L.BALL if isinstance(element, Ball) else L.FREE), qi, X, ORIGIN
                 quaternions += 1
-            row = [0.0] * L.NODE
+            row: list[Any] = [0.0] * L.NODE
             row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
             row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
             row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
@@ -132,14 +146,15 @@ def lower(model: Model) -> np.ndarray:
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
         if node >= 0:
             for at, value in zip(range(L.MASS, L.MASS + 10), (m, *s, *J), strict=True):
-                nodes[node][at] += value
+                nodes[node][at] = nodes[node][at] + value  # never in place: it may be an array
         else:
-            ground_moment += s
+            ground_moment = _vec3.add(ground_moment, s)
     for row in reversed(nodes):
-        row[L.SUBTREE_MASS] += row[L.MASS]
+        row[L.SUBTREE_MASS] = row[L.SUBTREE_MASS] + row[L.MASS]
         if row[L.PARENT] >= 0:
-            nodes[int(row[L.PARENT])][L.SUBTREE_MASS] += row[L.SUBTREE_MASS]
-    header = [0.0] * L.HEADER
+            parent = nodes[int(row[L.PARENT])]
+            parent[L.SUBTREE_MASS] = parent[L.SUBTREE_MASS] + row[L.SUBTREE_MASS]
+    header: list[Any] = [0.0] * L.HEADER
     header[L.STAMP] = STAMP_NUMBER
     header[L.N_NODES], header[L.N_BODIES], header[L.NQ], header[L.NV] = len(nodes), len(bodies), qi, vi
     header[L.N_DRIVES], header[L.N_QUATERNIONS] = len(drives), quaternions
@@ -147,18 +162,15 @@ def lower(model: Model) -> np.ndarray:
     header[L.AT_BODIES] = L.HEADER + len(nodes) * L.NODE
     header[L.AT_COORDINATES] = header[L.AT_BODIES] + len(bodies) * L.BODY
     header[L.AT_DRIVES] = header[L.AT_COORDINATES] + len(coordinates) * L.COORDINATE
-    header[L.GRAVITY:L.GRAVITY + 3] = list(model.gravity)
+    header[L.GRAVITY:L.GRAVITY + 3] = gravity
     header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
     header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
-    block = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in (
-        header, nodes, bodies, coordinates,
-        _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE))])
-    block[L.SIZE] = block.size
-    block.flags.writeable = False
-    return block
+    drive_rows = _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE)
+    header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
+    return [*header, *chain.from_iterable(chain(nodes, bodies, coordinates)), *drive_rows]
 
 
-def _rigid(mass: float, com: Vector, inertia: Matrix, X: Frame) -> tuple[float, Vector, list[float]]:
+def _rigid(mass: Any, com: Any, inertia: Any, X: Any) -> tuple[Any, Any, list[Any]]:
     """Mass, first moment and inertia about the node's origin, of a body fixed at X in the node's frame."""
     G, rho = X
     c = _vec3.add(rho, _vec3.tmul(G, com))
@@ -168,20 +180,37 @@ def _rigid(mass: float, com: Vector, inertia: Matrix, X: Frame) -> tuple[float, 
     return mass, _vec3.scale(mass, c), J
 
 
-def _rooted(mass: float, com: Vector, inertia: Matrix) -> list[float]:
-    """1/sqrt(m), the centre of mass and the factor of the central inertia; all zero where the inertia is singular."""
+def _rooted(mass: Any, com: Any, inertia: Any) -> list[Any]:
+    """The factor L of M = L L^T as a body row holds it; all zero where the inertia is singular."""
     J = tuple(inertia[a][b] for a in range(3) for b in range(a, 3))
+    if any(isinstance(x, np.ndarray) for x in (mass, *com, *J)):
+        return _rooted_arrays(mass, com, J)
     smallest = SINGULAR * max(J[0], J[3], J[5])
     if not (mass > 0.0 and J[0] > smallest):
-        return [0.0] * 10
+        return [0.0] * 14
     d1 = J[3] - J[1] * J[1] / J[0]
     if not d1 > smallest:
-        return [0.0] * 10
+        return [0.0] * 14
     l21 = (J[4] - J[2] * J[1] / J[0]) / d1
     d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
     if not d2 > smallest:
-        return [0.0] * 10
-    return [mass**-0.5, *com, J[1] / J[0], J[2] / J[0], l21, J[0]**-0.5, d1**-0.5, d2**-0.5]
+        return [0.0] * 14
+    roots = [math.sqrt(x) for x in (mass, J[0], d1, d2)]
+    return [1.0 / roots[0], *com, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
+
+
+def _rooted_arrays(mass: Any, com: Any, J: Any) -> list[np.ndarray]:
+    """`_rooted` of many machines, step by step the same."""
+    mass, x, y, z, *J = np.broadcast_arrays(mass, *com, *J)
+    with np.errstate(all="ignore"):  # the singular ones
+        smallest = SINGULAR * np.maximum(np.maximum(J[0], J[3]), J[5])
+        d1 = J[3] - J[1] * J[1] / J[0]
+        l21 = (J[4] - J[2] * J[1] / J[0]) / d1
+        d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
+        regular = (mass > 0.0) & (J[0] > smallest) & (d1 > smallest) & (d2 > smallest)
+        roots = [np.sqrt(x) for x in (mass, J[0], d1, d2)]
+        factor = [1.0 / roots[0], x, y, z, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
+        return [np.where(regular, number, 0.0) for number in factor]
 
 
 def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from mbkern.model.joint import Ball, Element, Free, Joint, Step
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from mbkern.model.vary import Varied
 
 WORLD = "world"
 
@@ -39,6 +41,30 @@ _QUATERNION = ("qw", "qx", "qy", "qz")
 _POSITION = ("x", "y", "z")
 _LINEAR = ("vx", "vy", "vz")
 _ANGULAR = ("wx", "wy", "wz")
+
+
+class Limits(NamedTuple):
+    """What a machine's joints and motors stand, one number per freedom; infinite where there is no limit.
+
+    Kept as data for whoever plans or controls a motion: the equations of motion do not enforce them.
+
+    Attributes
+    ----------
+    lower, upper : (nv,)
+        Range of the coordinate, rad or m; infinite for the freedoms of ball and free joints.
+    velocity : (nv,)
+        Largest speed, rad/s or m/s.
+    effort : (nv,)
+        Largest joint force, N m or N.
+    """
+
+    lower: Any
+    upper: Any
+    velocity: Any
+    effort: Any
+
+
+UNLIMITED = (-float("inf"), float("inf"), float("inf"), float("inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +89,10 @@ class Body:
         Joint frame -> parent frame.
     stiffness, damping, rest : tuples of nv floats
         Spring, damper and unloaded position per freedom: force = -stiffness (q - rest) - damping u.
+    limits : Limits of tuples of nv floats, or None
+        What the joint stands, as data; None is no limit.
+    friction : tuple of nv floats, or None
+        Coulomb friction, as data; None is none.
     """
 
     name: str
@@ -76,12 +106,14 @@ class Body:
     stiffness: tuple[float, ...]
     damping: tuple[float, ...]
     rest: tuple[float, ...]
+    limits: Limits | None = None
+    friction: tuple[float, ...] | None = None
 
     def carried_by(self, parent: int) -> Body:
         """The same body with another parent index."""
         return Body(
             self.name, parent, self.joint, self.mass, self.com, self.inertia, self.position, self.rotation,
-            self.stiffness, self.damping, self.rest,
+            self.stiffness, self.damping, self.rest, self.limits, self.friction,
         )  # fmt: skip
 
 
@@ -111,6 +143,10 @@ class Model:
         Names along the bodies, q, and the speeds u (and momenta p).
     stiffness, damping, rest : (nv,) arrays
         Joint springs and dampers: force = -stiffness (q - rest) - damping u.
+    limits : Limits
+        Range, speed and force that the joints stand; data only.
+    friction : (nv,) array
+        Coulomb friction of the joints; data only.
 
     Examples
     --------
@@ -287,6 +323,39 @@ class Model:
         """Coordinate at which the spring of each freedom is unloaded, m or rad."""
         return self._per_freedom("rest")
 
+    @cached_property
+    def limits(self) -> Limits:
+        """What the joints stand: `.lower`, `.upper`, `.velocity`, `.effort`, (nv,) arrays, infinite without a limit.
+
+        Data for planning and control; the equations of motion do not enforce it.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> b = mb.ModelBuilder()
+        >>> _ = b.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(1, 0, 0), limits=(-1.5, 1.5))
+        >>> b.build().limits.upper, b.build().limits.effort
+        (array([1.5]), array([inf]))
+        """
+        rows = [
+            np.array(body.limits if body.limits is not None else [[x] * body.joint.nv for x in UNLIMITED])
+            for body in self.body_specs
+        ]
+        return Limits(*(_frozen(np.ascontiguousarray(row)) for row in np.concatenate(rows, axis=1)))
+
+    @cached_property
+    def friction(self) -> NDArray[np.float64]:
+        """Coulomb friction per freedom, N or N m; kept as data, the equations of motion do not apply it.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.chain(2).friction
+        array([0., 0.])
+        """
+        values = [x for body in self.body_specs for x in (body.friction or (0.0,) * body.joint.nv)]
+        return _frozen(np.array(values, dtype=np.float64))
+
     def _per_freedom(self, name: str) -> NDArray[np.float64]:
         values = [value for body in self.body_specs for value in getattr(body, name)]
         return _frozen(np.array(values, dtype=np.float64))
@@ -389,6 +458,46 @@ class Model:
         steps = self.steps
         starts = np.where(steps.move == FREE, steps.q_index + 3, steps.q_index)
         return _frozen(np.asarray(starts[(steps.move == BALL) | (steps.move == FREE)]))
+
+    # ---- many machines
+
+    def vary(self, body: str, *, mass: ArrayLike | None = None, com: ArrayLike | None = None,
+             inertia: ArrayLike | None = None, position: ArrayLike | None = None) -> Varied:
+        """The same tree with other constants of one body in each of B states, for `System.rhs_batch` and the like.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body; call `vary` of the result for another one.
+        mass : (B,), optional
+            In kg.
+        com : (B, 3), optional
+            Centre of mass in the body frame, in m.
+        inertia : (B, 3), (B, 6) or (B, 3, 3), optional
+            About the centre of mass in body axes, in kg m^2; diagonal, (xx yy zz xy xz yz) or full.
+        position : (B, 3), optional
+            Origin of the body's joint frame in the parent frame, in m: the lengths of the machine.
+
+        What is not given stays as it is in the model; the first axis is always that of the states.
+
+        Returns
+        -------
+        Varied
+            To be passed as `parameters` to `System.rhs_batch`, `System.simulate_batch` and `mbkern.ensemble.run`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.pipelayer()
+        >>> varied = model.vary(body="boom", mass=[700.0, 800.0, 900.0])
+        >>> Qdot, Pdot = mb.System(model).rhs_batch(np.zeros((3, 6)), np.ones((3, 6)), parameters=varied)
+        >>> bool(np.array_equal(Qdot[2], mb.System(varied.model_of(2)).rhs(np.zeros(6), np.ones(6))[0]))
+        True
+        """
+        from mbkern.model.vary import Varied, validated
+
+        index, change = validated(self, body, mass, com, inertia, position)
+        return Varied(self, {index: change})
 
     # ---- names
 
@@ -552,6 +661,19 @@ class Model:
         from mbkern.model import serial
 
         serial.save(self, path)
+
+    def to_urdf(self) -> str:
+        """The model as the text of a URDF file, where that format can express it; see `mbkern.io.to_urdf`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.load_urdf(mb.zoo.pipelayer().to_urdf()).coordinate_names
+        ('z', 'alpha', 'beta', 'theta', 'epsilon', 'y')
+        """
+        from mbkern.io import to_urdf
+
+        return to_urdf(self)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

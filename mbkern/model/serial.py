@@ -7,6 +7,7 @@ shortest decimal that reads back as the same float, hence a round trip changes n
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,7 @@ from mbkern.model import checks
 from mbkern.model.builder import ModelBuilder
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
 from mbkern.model.joint import Amount, Ball, Element, Free, Joint, Step
-from mbkern.model.model import WORLD, Body, Model
+from mbkern.model.model import UNLIMITED, WORLD, Body, Limits, Model
 
 FORMAT = "mbkern-model"
 VERSION = 1
@@ -29,6 +30,9 @@ _DRIVES: dict[str, tuple[type[Drive], tuple[str, ...]]] = {
 }
 _QUATERNION_JOINTS: dict[str, type[Ball] | type[Free]] = {"ball": Ball, "free": Free}
 _BODY_FIELDS = ("mass", "com", "inertia", "position", "rotation", "stiffness", "damping", "rest")
+#: Written only where they say something, so that files without them read the same in every release of version 1.
+_OPTIONAL_FIELDS = ("limits", "friction", "check_inertia")
+_BOUNDS = ("lower", "upper", "velocity", "effort")
 
 
 def load(path: str | PathLike[str]) -> Model:
@@ -99,8 +103,10 @@ def from_dict(data: Any) -> Model:
         raise ModelError(f"model: bodies must be a list, got {checks.show(head['bodies'])}")
     builder = ModelBuilder(gravity=head["gravity"], name=head["name"])
     for k, entry in enumerate(head["bodies"]):
-        body = _fields(entry, f"bodies[{k}]", ("name", "parent", "joint", *_BODY_FIELDS))
+        body = _fields(entry, f"bodies[{k}]", ("name", "parent", "joint", *_BODY_FIELDS), _OPTIONAL_FIELDS)
         body["joint"] = _joint_from_dict(body["joint"], f"bodies[{k}]: joint")
+        if body.get("limits") is not None:
+            body["limits"] = _limits_from_dict(body["limits"], f"bodies[{k}]: limits")
         builder.add_body(**body)
     return builder.build()
 
@@ -119,7 +125,34 @@ def _body_to_dict(body: Body, model: Model) -> dict[str, Any]:
         "parent": parent,
         "joint": joint,
         **{name: _plain(getattr(body, name)) for name in _BODY_FIELDS},
+        **({"limits": _limits_to_dict(body.limits)} if body.limits is not None else {}),
+        **({"friction": _plain(body.friction)} if body.friction is not None else {}),
+        **({} if _possible(body) else {"check_inertia": False}),
     }
+
+
+def _possible(body: Body) -> bool:
+    """Whether some rigid body has this inertia."""
+    try:
+        checks.inertia(body.inertia, body.name)
+    except ModelError:
+        return False
+    return True
+
+
+def _limits_to_dict(limits: Limits) -> dict[str, list[float | None]]:
+    """Bounds per freedom; null where there is none, for JSON has no infinity."""
+    return {name: [x if math.isfinite(x) else None for x in row] for name, row in zip(_BOUNDS, limits, strict=True)}
+
+
+def _limits_from_dict(data: Any, what: str) -> Limits:
+    entry = _fields(data, what, _BOUNDS)
+    rows = []
+    for name, none in zip(_BOUNDS, UNLIMITED, strict=True):
+        if not isinstance(entry[name], list):
+            raise ModelError(f"{what}: {name} must be a list, got {checks.show(entry[name])}")
+        rows.append([none if x is None else x for x in entry[name]])
+    return Limits(*rows)
 
 
 def _element_to_dict(element: Element) -> dict[str, Any]:
@@ -173,12 +206,12 @@ def _drive_from_dict(data: dict[str, Any], what: str) -> Drive:
     return _named(what, lambda: kind(*(entry[name] for name in names)))
 
 
-def _fields(data: Any, what: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """A copy of `data` if it has exactly the fields `names`."""
+def _fields(data: Any, what: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A copy of `data` if it has exactly the fields `names`, and possibly some of the `optional` ones."""
     if not isinstance(data, dict):
         raise ModelError(f"{what}: expected an object with the fields {', '.join(names)}, got {checks.show(data)}")
     missing = [name for name in names if name not in data]
-    unknown = [str(name) for name in data if name not in names]
+    unknown = [str(name) for name in data if name not in names + optional]
     problems = [f"{word}: {', '.join(found)}" for word, found in (("missing", missing), ("unknown", unknown)) if found]
     if problems:
         raise ModelError(f"{what}: expected the fields {', '.join(names)}; {'; '.join(problems)}")

@@ -42,8 +42,8 @@ def test_names_find_their_places(model):
 
 def test_all_names_of_the_model_work(model):
     q, u = model.random_state(seed=2)
-    by_name = model.pack(dict(zip(model.coordinate_names, q, strict=True)), dict(zip(model.speed_names, u, strict=True)))
-    assert np.array_equal(by_name, model.pack(q, u))
+    named = [dict(zip(names, x, strict=True)) for names, x in ((model.coordinate_names, q), (model.speed_names, u))]
+    assert np.array_equal(model.pack(*named), model.pack(q, u))
 
 
 def test_driven_and_constant_steps_have_no_place():

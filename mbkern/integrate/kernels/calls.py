@@ -8,21 +8,18 @@ _DOUBLE = ir.DoubleType()
 _POINTER = _DOUBLE.as_pointer()
 
 
-def _data(context, builder, array_type, array):
-    return context.make_array(array_type)(context, builder, array).data
-
-
 @intrinsic
-def call_event(typingctx, address, t, y, nq, nv):
-    """g(t, y, nq, nv) for ``double g(double, const double *, int64, int64)`` at `address`."""
+def call_event(typingctx, address, t, y, y_at, nq, nv):
+    """g(t, y[y_at:], nq, nv) for ``double g(double, const double *, int64, int64)`` at `address`."""
 
     def codegen(context, builder, sig, args):
         whole = ir.IntType(64)
         kind = ir.FunctionType(_DOUBLE, [_DOUBLE, _POINTER, whole, whole])
         function = builder.inttoptr(args[0], kind.as_pointer())
-        return builder.call(function, [args[1], _data(context, builder, sig.args[2], args[2]), args[3], args[4]])
+        data = context.make_array(sig.args[2])(context, builder, args[2]).data
+        return builder.call(function, [args[1], builder.gep(data, [args[3]]), args[4], args[5]])
 
-    return types.float64(types.intp, types.float64, y, types.intp, types.intp), codegen
+    return types.float64(types.intp, types.float64, y, types.intp, types.intp, types.intp), codegen
 
 
 @intrinsic

@@ -8,8 +8,9 @@ continuous extension of Dormand-Prince (order 4). Quaternions are scaled to leng
 """
 
 from ...core.jit import checked, exact
-from .common import unit_quaternions, vector
-from .plan import DENSE_AT, DOPRI5, K1, K3, K4, K5, K6, K7, METHOD, N, Y, Y_NEW
+from ...core.number import get, put
+from .common import at, unit_quaternions
+from .plan import DENSE, DENSE_AT, DOPRI5, K1, K3, K4, K5, K6, K7, METHOD, N, Y, Y_NEW
 from .tableaus import D1, D3, D4, D5, D6, D7
 
 
@@ -17,40 +18,45 @@ from .tableaus import D1, D3, D4, D5, D6, D7
 def prepare_dense(plan, h, slope_new, work):
     """r1 .. r5 of the step from Y to Y_NEW."""
     n = plan[N]
-    y, y_new, k1 = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, K1)
-    r = work[DENSE_AT * n:(DENSE_AT + 5) * n]
+    y, y_new, k1 = at(plan, Y), at(plan, Y_NEW), at(plan, K1)
+    r = at(plan, DENSE_AT)
     for i in range(n):
-        difference = y_new[i] - y[i]
-        bulge = h * k1[i] - difference
-        r[i] = y[i]
-        r[n + i] = difference
-        r[2 * n + i] = bulge
-        r[3 * n + i] = difference - h * slope_new[i] - bulge
-        r[4 * n + i] = 0.0
+        difference = get(work, y_new + i) - get(work, y + i)
+        bulge = h * get(work, k1 + i) - difference
+        put(work, r + i, get(work, y + i))
+        put(work, r + n + i, difference)
+        put(work, r + 2 * n + i, bulge)
+        put(work, r + 3 * n + i, difference - h * get(work, slope_new + i) - bulge)
+        put(work, r + 4 * n + i, 0.0)
     if plan[METHOD] == DOPRI5:
-        k3, k4, k5 = vector(plan, work, K3), vector(plan, work, K4), vector(plan, work, K5)
-        k6, k7 = vector(plan, work, K6), vector(plan, work, K7)
+        k3, k4, k5 = at(plan, K3), at(plan, K4), at(plan, K5)
+        k6, k7 = at(plan, K6), at(plan, K7)
         for i in range(n):
-            r[4 * n + i] = h * (D1 * k1[i] + D3 * k3[i] + D4 * k4[i] + D5 * k5[i] + D6 * k6[i] + D7 * k7[i])
+            a, c, d = get(work, k1 + i), get(work, k3 + i), get(work, k4 + i)
+            e, f, g = get(work, k5 + i), get(work, k6 + i), get(work, k7 + i)
+            put(work, r + 4 * n + i, h * (D1 * a + D3 * c + D4 * d + D5 * e + D6 * f + D7 * g))
 
 
 @exact
-def interpolate(plan, theta, work, out):
-    """State at theta of the step that `prepare_dense` has seen."""
+def interpolate(plan, theta, work, array, out):
+    """State at theta of the step that `prepare_dense` has seen, to place `out` of an array."""
     n = plan[N]
-    r = work[DENSE_AT * n:(DENSE_AT + 5) * n]
+    r = at(plan, DENSE_AT)
     rest = 1.0 - theta
     for i in range(n):
-        inner = r[2 * n + i] + theta * (r[3 * n + i] + rest * r[4 * n + i])
-        out[i] = r[i] + theta * (r[n + i] + rest * inner)
-    unit_quaternions(plan, out)
+        inner = get(work, r + 2 * n + i) + theta * (get(work, r + 3 * n + i) + rest * get(work, r + 4 * n + i))
+        put(array, out + i, get(work, r + i) + theta * (get(work, r + n + i) + rest * inner))
+    unit_quaternions(plan, array, out)
 
 
 @checked
 def evaluate_dense(plan, starts, ends, rows, times, out):
-    """States `out` at `times` from stored rows (one a step, 4 or 5 vectors); the times lie within the steps."""
+    """States `out` at `times` from stored rows (one a step, 4 or 5 vectors); the times lie within the steps.
+
+    Rows and states are one after another in flat arrays.
+    """
     n, backward = plan[N], ends[0] < starts[0]
-    vectors = rows.shape[1] // n
+    vectors = plan[DENSE]
     steps = starts.shape[0]
     for j in range(times.shape[0]):
         t = times[j]
@@ -63,10 +69,10 @@ def evaluate_dense(plan, starts, ends, rows, times, out):
                 hi = mid
         theta = (t - starts[lo]) / (ends[lo] - starts[lo])
         rest = 1.0 - theta
-        r = rows[lo]
+        r = lo * vectors * n
         for i in range(n):
-            inner = r[2 * n + i] + theta * r[3 * n + i]
+            inner = get(rows, r + 2 * n + i) + theta * get(rows, r + 3 * n + i)
             if vectors == 5:
-                inner += theta * rest * r[4 * n + i]
-            out[j, i] = r[i] + theta * (r[n + i] + rest * inner)
-        unit_quaternions(plan, out[j])
+                inner += theta * rest * get(rows, r + 4 * n + i)
+            put(out, j * n + i, get(rows, r + i) + theta * (get(rows, r + n + i) + rest * inner))
+        unit_quaternions(plan, out, j * n)

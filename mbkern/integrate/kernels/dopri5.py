@@ -11,7 +11,8 @@ The first step is chosen as in Hairer, Norsett & Wanner I, section II.4.
 from math import sqrt
 
 from ...core.jit import checked, exact
-from .common import evaluate, finite, vector
+from ...core.number import get, put
+from .common import at, evaluate, finite
 from .plan import (
     ATOL, K1, K2, K3, K4, K5, K6, K7, MAX_STEP, N, RTOL, T, T_END, TEMP, WORST, Y, Y_NEW,
 )
@@ -29,32 +30,38 @@ NO_STEP = 1e300  # error of a step that f did not allow
 def dopri5_step(plan, num, t, h, work):
     """Y_NEW and its slope K7 from Y and its slope K1; returns the error, NO_STEP when f failed."""
     n = plan[N]
-    y, y_new, stage = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, TEMP)
-    k1, k2, k3 = vector(plan, work, K1), vector(plan, work, K2), vector(plan, work, K3)
-    k4, k5, k6, k7 = vector(plan, work, K4), vector(plan, work, K5), vector(plan, work, K6), vector(plan, work, K7)
+    y, y_new, stage = at(plan, Y), at(plan, Y_NEW), at(plan, TEMP)
+    k1, k2, k3 = at(plan, K1), at(plan, K2), at(plan, K3)
+    k4, k5, k6, k7 = at(plan, K4), at(plan, K5), at(plan, K6), at(plan, K7)
     for i in range(n):
-        stage[i] = y[i] + h * (A21 * k1[i])
-    if not evaluate(plan, num, t + C2 * h, stage, k2):
+        put(work, stage + i, get(work, y + i) + h * (A21 * get(work, k1 + i)))
+    if not evaluate(plan, num, t + C2 * h, work, stage, k2):
         return NO_STEP
     for i in range(n):
-        stage[i] = y[i] + h * (A31 * k1[i] + A32 * k2[i])
-    if not evaluate(plan, num, t + C3 * h, stage, k3):
+        put(work, stage + i, get(work, y + i) + h * (A31 * get(work, k1 + i) + A32 * get(work, k2 + i)))
+    if not evaluate(plan, num, t + C3 * h, work, stage, k3):
         return NO_STEP
     for i in range(n):
-        stage[i] = y[i] + h * (A41 * k1[i] + A42 * k2[i] + A43 * k3[i])
-    if not evaluate(plan, num, t + C4 * h, stage, k4):
+        a, b, c = get(work, k1 + i), get(work, k2 + i), get(work, k3 + i)
+        put(work, stage + i, get(work, y + i) + h * (A41 * a + A42 * b + A43 * c))
+    if not evaluate(plan, num, t + C4 * h, work, stage, k4):
         return NO_STEP
     for i in range(n):
-        stage[i] = y[i] + h * (A51 * k1[i] + A52 * k2[i] + A53 * k3[i] + A54 * k4[i])
-    if not evaluate(plan, num, t + C5 * h, stage, k5):
+        a, b, c, d = get(work, k1 + i), get(work, k2 + i), get(work, k3 + i), get(work, k4 + i)
+        put(work, stage + i, get(work, y + i) + h * (A51 * a + A52 * b + A53 * c + A54 * d))
+    if not evaluate(plan, num, t + C5 * h, work, stage, k5):
         return NO_STEP
     for i in range(n):
-        stage[i] = y[i] + h * (A61 * k1[i] + A62 * k2[i] + A63 * k3[i] + A64 * k4[i] + A65 * k5[i])
-    if not evaluate(plan, num, t + h, stage, k6):
+        a, b, c, d, e = (get(work, k1 + i), get(work, k2 + i), get(work, k3 + i), get(work, k4 + i),
+                         get(work, k5 + i))
+        put(work, stage + i, get(work, y + i) + h * (A61 * a + A62 * b + A63 * c + A64 * d + A65 * e))
+    if not evaluate(plan, num, t + h, work, stage, k6):
         return NO_STEP
     for i in range(n):
-        y_new[i] = y[i] + h * (A71 * k1[i] + A73 * k3[i] + A74 * k4[i] + A75 * k5[i] + A76 * k6[i])
-    if not evaluate(plan, num, t + h, y_new, k7):
+        a, c, d, e, f = (get(work, k1 + i), get(work, k3 + i), get(work, k4 + i), get(work, k5 + i),
+                         get(work, k6 + i))
+        put(work, y_new + i, get(work, y + i) + h * (A71 * a + A73 * c + A74 * d + A75 * e + A76 * f))
+    if not evaluate(plan, num, t + h, work, y_new, k7):
         return NO_STEP
     return error_norm(plan, num, h, work)
 
@@ -63,14 +70,16 @@ def dopri5_step(plan, num, t, h, work):
 def error_norm(plan, num, h, work):
     """Error of the step in units of the tolerance, NO_STEP when it is not a number; WORST is where it is largest."""
     n, rtol = plan[N], num[RTOL]
-    y, y_new, atol = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, ATOL)
-    k1, k3, k4 = vector(plan, work, K1), vector(plan, work, K3), vector(plan, work, K4)
-    k5, k6, k7 = vector(plan, work, K5), vector(plan, work, K6), vector(plan, work, K7)
+    y, y_new, atol = at(plan, Y), at(plan, Y_NEW), at(plan, ATOL)
+    k1, k3, k4 = at(plan, K1), at(plan, K3), at(plan, K4)
+    k5, k6, k7 = at(plan, K5), at(plan, K6), at(plan, K7)
     total, largest, worst = 0.0, -1.0, 0
     for i in range(n):
-        scale = atol[i] + rtol * max(abs(y[i]), abs(y_new[i]))
-        e = h * (E1 * k1[i] + E3 * k3[i] + E4 * k4[i] + E5 * k5[i] + E6 * k6[i] + E7 * k7[i]) / scale
-        square = e * e
+        scale = get(work, atol + i) + rtol * max(abs(get(work, y + i)), abs(get(work, y_new + i)))
+        a, c, d = get(work, k1 + i), get(work, k3 + i), get(work, k4 + i)
+        e, f, g = get(work, k5 + i), get(work, k6 + i), get(work, k7 + i)
+        part = h * (E1 * a + E3 * c + E4 * d + E5 * e + E6 * f + E7 * g) / scale
+        square = part * part
         total += square
         if not square <= largest:
             largest, worst = square, i
@@ -95,10 +104,10 @@ def next_step(h, error, error_old, may_grow):
 @exact
 def scaled_norm(plan, num, x, work):
     """Root mean square of x / (atol + rtol |y|)."""
-    y, atol = vector(plan, work, Y), vector(plan, work, ATOL)
+    y, atol = at(plan, Y), at(plan, ATOL)
     total = 0.0
     for i in range(plan[N]):
-        e = x[i] / (atol[i] + num[RTOL] * abs(y[i]))
+        e = get(work, x + i) / (get(work, atol + i) + num[RTOL] * abs(get(work, y + i)))
         total += e * e
     return sqrt(total / plan[N])
 
@@ -110,21 +119,21 @@ def first_step(plan, num, work):
     span = num[T_END] - num[T]
     sign = 1.0 if span > 0.0 else -1.0
     longest = min(abs(span), num[MAX_STEP])
-    y, k1, y_new, k2 = vector(plan, work, Y), vector(plan, work, K1), vector(plan, work, Y_NEW), vector(plan, work, K2)
+    y, k1, y_new, k2 = at(plan, Y), at(plan, K1), at(plan, Y_NEW), at(plan, K2)
     d0, d1 = scaled_norm(plan, num, y, work), scaled_norm(plan, num, k1, work)
     h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h = min(h, longest)
     for _ in range(40):  # f may be defined only close by
         for i in range(n):
-            y_new[i] = y[i] + sign * h * k1[i]
-        if evaluate(plan, num, num[T] + sign * h, y_new, k2) and finite(k2):
+            put(work, y_new + i, get(work, y + i) + sign * h * get(work, k1 + i))
+        if evaluate(plan, num, num[T] + sign * h, work, y_new, k2) and finite(work, k2, n):
             break
         h *= 0.1
     else:
         return sign * h
-    stage = vector(plan, work, TEMP)
+    stage = at(plan, TEMP)
     for i in range(n):
-        stage[i] = k2[i] - k1[i]
+        put(work, stage + i, get(work, k2 + i) - get(work, k1 + i))
     d2 = scaled_norm(plan, num, stage, work) / h
     steepest = max(d1, d2)
     h1 = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** 0.2

@@ -7,7 +7,7 @@ method that looks at the ends of steps only.
 
 from ...core.jit import checked, exact
 from .calls import call_event
-from .common import vector
+from .common import at
 from .dense import interpolate
 from .plan import (
     ADDRESS, DIRECTION, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, LEFT, MORE, N, N_EVENTS, SIDE, SPLIT, T, TEMP, WORST, Y,
@@ -18,8 +18,8 @@ EPSILON = 2.220446049250313e-16
 
 
 @exact
-def event_value(plan, address, t, y):
-    return call_event(address, t, y, plan[SPLIT], plan[N] - plan[SPLIT])
+def event_value(plan, address, t, work, y):
+    return call_event(address, t, work, y, plan[SPLIT], plan[N] - plan[SPLIT])
 
 
 @exact
@@ -31,7 +31,7 @@ def sign_of(g):
 def start_events(plan, num, events, work):
     """Signs of all event functions at the beginning; MORE, or FAILED_EVENT when one is not a number."""
     for e in range(plan[N_EVENTS]):
-        g = event_value(plan, events[e, ADDRESS], num[T], vector(plan, work, Y))
+        g = event_value(plan, events[e, ADDRESS], num[T], work, at(plan, Y))
         if not g == g:
             plan[WORST] = e
             return FAILED_EVENT
@@ -42,10 +42,10 @@ def start_events(plan, num, events, work):
 @exact
 def locate(plan, address, t, h, g_end, side, work):
     """theta of the crossing, as the end of a bracket where g has left the sign `side`."""
-    y = vector(plan, work, TEMP)
+    y = at(plan, TEMP)
     a, b = 0.0, 1.0
-    interpolate(plan, 0.0, work, y)
-    g_a, g_b = event_value(plan, address, t, y), g_end
+    interpolate(plan, 0.0, work, work, y)
+    g_a, g_b = event_value(plan, address, t, work, y), g_end
     if sign_of(g_a) != side:  # rounding at the beginning of the step
         g_a = -g_b
     width = 4.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
@@ -58,8 +58,8 @@ def locate(plan, address, t, h, g_end, side, work):
             x = 0.5 * (a + b)
         # keep off the ends, or false position would close the bracket from one side only
         x = min(max(x, a + 0.25 * width), b - 0.25 * width)
-        interpolate(plan, x, work, y)
-        g = event_value(plan, address, t + x * h, y)
+        interpolate(plan, x, work, work, y)
+        g = event_value(plan, address, t + x * h, work, y)
         if not g == g:
             return -1.0
         if sign_of(g) == side:
@@ -83,11 +83,11 @@ def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y
     the whole step).
     """
     count = plan[N_EVENTS]
-    y_new = vector(plan, work, Y_NEW)
+    y_new = at(plan, Y_NEW)
     found = 0
     for e in range(count):
         theta_of[e] = 2.0
-        g = event_value(plan, events[e, ADDRESS], t + h, y_new)
+        g = event_value(plan, events[e, ADDRESS], t + h, work, y_new)
         if not g == g:
             plan[WORST] = e
             return FAILED_EVENT, 0.0
@@ -109,7 +109,7 @@ def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y
         row = plan[EVENT_ROWS]
         event_index[row] = first
         event_t[row] = t + theta * h
-        interpolate(plan, theta, work, event_y[row])
+        interpolate(plan, theta, work, event_y, row * plan[N])
         plan[EVENT_ROWS] = row + 1
         if events[first, LEFT] > 0:
             events[first, LEFT] -= 1

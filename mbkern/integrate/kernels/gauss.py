@@ -3,27 +3,33 @@
     k_i = f(t + c_i h, y + h sum_j a_ij k_j),   y_new = y + h sum_i b_i k_i
 
 All quadratic invariants are conserved exactly, the lengths of quaternions among them. The stages are found by
-fixed-point iteration (Gauss-Seidel: each new k_i is used at once) until rounding is all that is left: a stopping test
-at some tolerance would leave a bias that adds up over many steps. They start from the polynomial of the step before,
+fixed-point iteration (Gauss-Seidel: each new k_i is used at once), or by simplified Newton iteration (:mod:`.newton`)
+from the first step on where that does not converge. Both go on until rounding is all that is left: a stopping test at
+some tolerance would leave a bias that adds up over many steps. The stages start from the polynomial of the step before,
 and y is summed with compensation (Hairer, Lubich & Wanner, Geometric Numerical Integration, sections VIII.5, VIII.6).
 """
 
 from ...core.jit import checked, exact
-from .common import evaluate, finite, vector
-from .plan import ITERATIONS, K1, K2, LOST, N, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW
+from ...core.number import get, put
+from .common import at, evaluate, finite
+from .newton import factor, jacobian, solve
+from .plan import (
+    CODE, FACTORED, ITERATIONS, K1, K2, LOST, N, NEWTON, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW,
+)
 from .tableaus import GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
 
 ROUND_OFF = 2e-16  # a change of the stages below this part of the state is none
 ACCEPTABLE = 1e-10  # where changes stop to shrink below this part of the state, rounding is all that is left
 MOST_ITERATIONS = 60
-CONVERGED, NOT_CONVERGED, NO_STAGES = 0, 1, 2
+SLOW = 12  # Newton iterations after which the Jacobian is taken anew
+CONVERGED, NOT_CONVERGED, NO_STAGES, NEWTON_NEEDED = 0, 1, 2, 3
 
 
 @exact
-def largest(x, begin, end):
+def largest(array, begin, end):
     m = 0.0
     for i in range(begin, end):
-        m = max(m, abs(x[i]))
+        m = max(m, abs(get(array, i)))
     return m
 
 
@@ -31,83 +37,167 @@ def largest(x, begin, end):
 def guess_stages(plan, work):
     """Stage slopes to start from: the polynomial of the step before, or the slope at the beginning."""
     n, s = plan[N], plan[STAGES]
-    k = work[K2 * n:(K2 + s) * n]
+    k = at(plan, K2)
     if plan[STARTED] == 0:
-        k1 = vector(plan, work, K1)
+        k1 = at(plan, K1)
         for j in range(s):
             for i in range(n):
-                k[j * n + i] = k1[i]
-        return
-    if s == 2:
+                put(work, k + j * n + i, get(work, k1 + i))
+    elif s == 2:
         for i in range(n):
-            a, b = k[i], k[n + i]
-            k[i] = GAUSS_NEXT[2, 0, 0] * a + GAUSS_NEXT[2, 0, 1] * b
-            k[n + i] = GAUSS_NEXT[2, 1, 0] * a + GAUSS_NEXT[2, 1, 1] * b
+            a, b = get(work, k + i), get(work, k + n + i)
+            put(work, k + i, GAUSS_NEXT[2, 0, 0] * a + GAUSS_NEXT[2, 0, 1] * b)
+            put(work, k + n + i, GAUSS_NEXT[2, 1, 0] * a + GAUSS_NEXT[2, 1, 1] * b)
     elif s == 3:
         for i in range(n):
-            a, b, c = k[i], k[n + i], k[2 * n + i]
+            a, b, c = get(work, k + i), get(work, k + n + i), get(work, k + 2 * n + i)
             for j in range(3):
-                k[j * n + i] = GAUSS_NEXT[3, j, 0] * a + GAUSS_NEXT[3, j, 1] * b + GAUSS_NEXT[3, j, 2] * c
+                put(work, k + j * n + i, GAUSS_NEXT[3, j, 0] * a + GAUSS_NEXT[3, j, 1] * b + GAUSS_NEXT[3, j, 2] * c)
+
+
+@exact
+def stage_rates(plan, num, t, h, j, work, out):
+    """out = f at stage j; False when it has no value there."""
+    n, s = plan[N], plan[STAGES]
+    y, stage, k = at(plan, Y), at(plan, TEMP), at(plan, K2)
+    for i in range(n):
+        total = 0.0
+        for m in range(s):
+            total += GAUSS_A[s, j, m] * get(work, k + m * n + i)
+        put(work, stage + i, get(work, y + i) + h * total)
+    return evaluate(plan, num, t + GAUSS_C[s, j] * h, work, stage, out) and finite(work, out, n)
+
+
+@exact
+def relative(plan, h, dq, dp, q_slope, p_slope, work):
+    """Change of h k relative to q and p as wholes: a single number may pass through zero."""
+    n, nq = plan[N], plan[SPLIT]
+    y = at(plan, Y)
+    size, tiny = abs(h), 1e-300
+    q_size = largest(work, y, y + nq) + size * q_slope + tiny
+    p_size = largest(work, y + nq, y + n) + size * p_slope + tiny
+    return size * (dq / q_size + dp / p_size)
 
 
 @exact
 def sweep_stages(plan, num, t, h, work):
-    """One pass over all stages; the change of h k relative to the state, negative when f failed.
+    """One fixed-point pass over all stages; the relative change, negative when f failed."""
+    n, nq = plan[N], plan[SPLIT]
+    new, k = at(plan, Y_NEW), at(plan, K2)
+    dq, dp, q_slope, p_slope = 0.0, 0.0, 0.0, 0.0
+    for j in range(plan[STAGES]):
+        if not stage_rates(plan, num, t, h, j, work, new):
+            return -1.0
+        for i in range(nq):
+            x, before = get(work, new + i), get(work, k + j * n + i)
+            dq, q_slope = max(dq, abs(x - before)), max(q_slope, abs(x))
+            put(work, k + j * n + i, x)
+        for i in range(nq, n):
+            x, before = get(work, new + i), get(work, k + j * n + i)
+            dp, p_slope = max(dp, abs(x - before)), max(p_slope, abs(x))
+            put(work, k + j * n + i, x)
+    return relative(plan, h, dq, dp, q_slope, p_slope, work)
 
-    Relative to q and p as wholes: a single number may pass through zero.
-    """
+
+@exact
+def newton_stages(plan, num, t, h, work, matrix, pivots):
+    """One simplified Newton iteration; the relative change, negative when f failed."""
     n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
-    y, stage, new = vector(plan, work, Y), vector(plan, work, TEMP), vector(plan, work, Y_NEW)
-    k = work[K2 * n:(K2 + s) * n]
+    m = s * n
+    W, r = matrix[:m * m], matrix[m * m + n * n:m * m + n * n + m]
+    new, k = at(plan, Y_NEW), at(plan, K2)
+    for j in range(s):
+        if not stage_rates(plan, num, t, h, j, work, new):
+            return -1.0
+        for i in range(n):
+            r[j * n + i] = get(work, new + i) - get(work, k + j * n + i)
+    solve(m, W, pivots, r)
     dq, dp, q_slope, p_slope = 0.0, 0.0, 0.0, 0.0
     for j in range(s):
         for i in range(n):
-            total = 0.0
-            for m in range(s):
-                total += GAUSS_A[s, j, m] * k[m * n + i]
-            stage[i] = y[i] + h * total
-        if not evaluate(plan, num, t + GAUSS_C[s, j] * h, stage, new):
-            return -1.0
-        for i in range(nq):
-            dq, q_slope = max(dq, abs(new[i] - k[j * n + i])), max(q_slope, abs(new[i]))
-            k[j * n + i] = new[i]
-        for i in range(nq, n):
-            dp, p_slope = max(dp, abs(new[i] - k[j * n + i])), max(p_slope, abs(new[i]))
-            k[j * n + i] = new[i]
-        if not finite(new):
-            return -1.0
-    tiny, size = 1e-300, abs(h)
-    return size * (dq / (largest(y, 0, nq) + size * q_slope + tiny) + dp / (largest(y, nq, n) + size * p_slope + tiny))
+            put(work, k + j * n + i, get(work, k + j * n + i) + r[j * n + i])
+        begin, split, end = j * n, j * n + nq, (j + 1) * n
+        dq, q_slope = max(dq, largest(r, begin, split)), max(q_slope, largest(work, k + begin, k + split))
+        dp, p_slope = max(dp, largest(r, split, end)), max(p_slope, largest(work, k + split, k + end))
+    if not finite(work, k, m):
+        return -1.0
+    return relative(plan, h, dq, dp, q_slope, p_slope, work)
 
 
 @checked
-def gauss_step(plan, num, t, h, work):
-    """Y_NEW from Y; CONVERGED, NOT_CONVERGED or NO_STAGES (f failed). K1 is needed in the first step only."""
-    n, s = plan[N], plan[STAGES]
-    y, y_new, lost = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, LOST)
-    k = work[K2 * n:(K2 + s) * n]
-    guess_stages(plan, work)
+def iterate(plan, num, t, h, work, matrix, pivots):
+    """Iterate the stages until rounding is all that is left."""
     before, grown = 1e300, 0
-    for _ in range(MOST_ITERATIONS):
-        change = sweep_stages(plan, num, t, h, work)
+    for count in range(MOST_ITERATIONS):
+        if plan[NEWTON] == 0:
+            change = sweep_stages(plan, num, t, h, work)
+        else:
+            change = newton_stages(plan, num, t, h, work, matrix, pivots)
         plan[ITERATIONS] += 1
         if change < 0.0:
             return NO_STAGES
         if change <= ROUND_OFF or (change >= before and change <= ACCEPTABLE):
-            break
+            if count >= SLOW:
+                plan[FACTORED] = 0
+            return CONVERGED
         if change >= before:
             grown += 1
             if grown > 3:
                 return NOT_CONVERGED
         before = change
-    else:
-        return NOT_CONVERGED
+    return NOT_CONVERGED
+
+
+@checked
+def prepare_newton(plan, num, t, h, work, matrix, pivots):
+    """Jacobian at (t, y) and the factors; False when f failed or they are singular."""
+    n = plan[N]
+    m = plan[STAGES] * n
+    J = matrix[m * m:m * m + n * n]
+    if not jacobian(plan, num, t, work, J) or not factor(plan, h, J, matrix[:m * m], pivots):
+        return False
+    plan[FACTORED] = 1
+    return True
+
+
+@exact
+def restart_stages(plan, num, t, work):
+    """Stages that start from the slope at (t, y); False when f failed."""
+    plan[STARTED] = 0
+    if not evaluate(plan, num, t, work, at(plan, Y), at(plan, K1)):
+        return False
+    guess_stages(plan, work)
+    return True
+
+
+@checked
+def gauss_step(plan, num, t, h, work, matrix, pivots):
+    """Y_NEW from Y; CONVERGED, NOT_CONVERGED, NO_STAGES (f failed) or NEWTON_NEEDED (and `matrix` has no room for it).
+
+    K1 is needed in the first step only.
+    """
+    n, s = plan[N], plan[STAGES]
+    guess_stages(plan, work)
+    code = NOT_CONVERGED
+    if plan[NEWTON] == 0 or plan[FACTORED] == 1:
+        code = iterate(plan, num, t, h, work, matrix, pivots)
+    if code != CONVERGED:  # fixed-point iteration gives way to Newton, an old Jacobian to a new one
+        if matrix.shape[0] == 0:
+            plan[STARTED] = 0
+            return NEWTON_NEEDED
+        plan[NEWTON], plan[CODE] = 1, 0
+        if not restart_stages(plan, num, t, work) or not prepare_newton(plan, num, t, h, work, matrix, pivots):
+            return NO_STAGES if plan[CODE] != 0 else NOT_CONVERGED
+        code = iterate(plan, num, t, h, work, matrix, pivots)
+        if code != CONVERGED:
+            return code
+    y, y_new, lost, k = at(plan, Y), at(plan, Y_NEW), at(plan, LOST), at(plan, K2)
     for i in range(n):
         total = 0.0
         for m in range(s):
-            total += GAUSS_B[s, m] * k[m * n + i]
-        step = h * total + lost[i]
-        y_new[i] = y[i] + step
-        lost[i] = step - (y_new[i] - y[i])
+            total += GAUSS_B[s, m] * get(work, k + m * n + i)
+        step = h * total + get(work, lost + i)
+        put(work, y_new + i, get(work, y + i) + step)
+        put(work, lost + i, step - (get(work, y_new + i) - get(work, y + i)))
     plan[STARTED] = 1
     return CONVERGED

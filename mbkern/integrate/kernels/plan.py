@@ -23,8 +23,9 @@ FRESH = 22  # whether the vector K1 is f(t, y)
 STARTED = 23  # Gauss: whether the stages of the step before are known; dopri5: whether the step may grow
 CODE = 24  # status of f where it failed
 WORST = 25  # unknown with the largest error (step size collapse), or number of the event that is not a number
-N_QUATERNIONS = 26
-QUATERNIONS = 27  # places of the quaternions in y from here on
+NEWTON, FACTORED = 26, 27  # Gauss: whether Newton iteration is in use, and has a matrix
+N_QUATERNIONS = 28
+QUATERNIONS = 29  # places of the quaternions in y from here on
 
 RK4, DOPRI5, GAUSS = 0, 1, 2
 NOTHING, STEPS, TIMES = 0, 1, 2  # OUTPUT
@@ -51,4 +52,4 @@ ADDRESS, DIRECTION, LEFT, SIDE = 0, 1, 2, 3  # LEFT: crossings left before it en
 EVENT = 4
 
 # ---- what a chunk returns ----
-MORE, FINISHED, EVENT_STOP, FAILED_RHS, FAILED_STEP, FAILED_STAGES, FAILED_EVENT = 0, 1, 2, 3, 4, 5, 6
+MORE, FINISHED, EVENT_STOP, FAILED_RHS, FAILED_STEP, FAILED_STAGES, FAILED_EVENT, NEED_MATRIX = 0, 1, 2, 3, 4, 5, 6, 7

@@ -5,7 +5,8 @@
 """
 
 from ...core.jit import checked
-from .common import evaluate, vector
+from ...core.number import get, put
+from .common import at, evaluate
 from .plan import K1, K2, K3, K4, N, TEMP, Y, Y_NEW
 
 
@@ -13,23 +14,24 @@ from .plan import K1, K2, K3, K4, N, TEMP, Y, Y_NEW
 def rk4_step(plan, num, t, h, work):
     """Y_NEW from Y and its slope K1; False when f failed."""
     n = plan[N]
-    y, y_new, stage = vector(plan, work, Y), vector(plan, work, Y_NEW), vector(plan, work, TEMP)
-    k1, k2 = vector(plan, work, K1), vector(plan, work, K2)
-    k3, k4 = vector(plan, work, K3), vector(plan, work, K4)
+    y, y_new, stage = at(plan, Y), at(plan, Y_NEW), at(plan, TEMP)
+    k1, k2 = at(plan, K1), at(plan, K2)
+    k3, k4 = at(plan, K3), at(plan, K4)
     half = 0.5 * h
     for i in range(n):
-        stage[i] = y[i] + half * k1[i]
-    if not evaluate(plan, num, t + half, stage, k2):
+        put(work, stage + i, get(work, y + i) + half * get(work, k1 + i))
+    if not evaluate(plan, num, t + half, work, stage, k2):
         return False
     for i in range(n):
-        stage[i] = y[i] + half * k2[i]
-    if not evaluate(plan, num, t + half, stage, k3):
+        put(work, stage + i, get(work, y + i) + half * get(work, k2 + i))
+    if not evaluate(plan, num, t + half, work, stage, k3):
         return False
     for i in range(n):
-        stage[i] = y[i] + h * k3[i]
-    if not evaluate(plan, num, t + h, stage, k4):
+        put(work, stage + i, get(work, y + i) + h * get(work, k3 + i))
+    if not evaluate(plan, num, t + h, work, stage, k4):
         return False
     sixth = h / 6.0
     for i in range(n):
-        y_new[i] = y[i] + sixth * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i])
+        middle = get(work, k2 + i) + get(work, k3 + i)
+        put(work, y_new + i, get(work, y + i) + sixth * (get(work, k1 + i) + 2.0 * middle + get(work, k4 + i)))
     return True

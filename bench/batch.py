@@ -1,0 +1,205 @@
+"""Many states at once against the C++ loops of Pinocchio and MuJoCo, on the same models in one run.
+
+    python bench/batch.py [--quick]
+
+Prints Markdown tables of ratios; above 1, mbkern does more states a second. One thread, packing included:
+`rhs_batch` against `pin.abaInParallel` with one thread and against a Python loop of `pin.aba`, and what part of the
+processor's FMA peak it reaches; `simulate_batch` with "rk4" against `mujoco.rollout` with RK4; adaptive steps in lanes
+against one state after another. These are ratios of processor time, which other programs disturb less. Then, in wall
+time, two threads against one, beside what two threads gain in a loop of nothing but fma: the machine gives no more. At
+the end what other load there was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+from common import arguments, interleaved, markdown, ratio
+from mujoco import rollout
+from numba import njit
+from peers import pinocchio_model
+
+import mbkern as mb
+from mbkern.core.number import LANES, fma, get, put
+
+MODELS = {"chain of 7": lambda: mb.zoo.chain(7), "chain of 30": lambda: mb.zoo.chain(30),
+          "chain of 100": lambda: mb.zoo.chain(100), "binary tree of 31": lambda: mb.zoo.binary_tree(31),
+          "carousel of 30": lambda: mb.zoo.carousel(30)}
+BATCH = 1024
+
+
+def states(system, count):
+    """Random states as rows."""
+    drawn = [system.model.random_state(seed) for seed in range(count)]
+    return np.array([q for q, _ in drawn]), np.array([system.momenta(q, u) for q, u in drawn])
+
+
+@njit(nogil=True)
+def _fma_loop(x, times):
+    """12 independent chains of fma: enough to hide their latency in two units."""
+    a, b = get(x, 0), get(x, 1)
+    s0, s1, s2, s3 = get(x, 2), get(x, 3), get(x, 4), get(x, 5)
+    s4, s5, s6, s7 = get(x, 6), get(x, 7), get(x, 8), get(x, 9)
+    s8, s9, s10, s11 = get(x, 10), get(x, 11), get(x, 12), get(x, 13)
+    for _ in range(times):
+        s0, s1, s2, s3 = fma(a, s0, b), fma(a, s1, b), fma(a, s2, b), fma(a, s3, b)
+        s4, s5, s6, s7 = fma(a, s4, b), fma(a, s5, b), fma(a, s6, b), fma(a, s7, b)
+        s8, s9, s10, s11 = fma(a, s8, b), fma(a, s9, b), fma(a, s10, b), fma(a, s11, b)
+    put(x, 0, s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8 + s9 + s10 + s11)
+
+
+def fma_loop(times=20000):
+    """A call that runs at the FMA peak, and its floating-point operations (an fma counts two)."""
+    x = np.full((14, LANES), 0.5)
+    return (lambda: _fma_loop(x, times)), 2 * 12 * LANES * times
+
+
+def rhs_table(repeats):
+    rows = []
+    peak_call, peak_flops = fma_loop()
+    for name, make in MODELS.items():
+        model = make()
+        system = mb.System(model, "emh-ldl")
+        Q, P = states(system, BATCH)
+        system.rhs_batch(Q, P)
+        peer = pinocchio_model(model, pin.JointModelRZ)
+        pool, data = pin.ModelPool(peer, 1), peer.createData()
+        q, v = np.asfortranarray(Q.T), np.asfortranarray(P.T)
+        tau, a = np.zeros_like(v), np.zeros_like(v)
+        loop = [(np.ascontiguousarray(Q[i]), np.ascontiguousarray(P[i])) for i in range(64)]
+        zero = np.zeros(model.nv)
+
+        def one_by_one(peer=peer, data=data, loop=loop, zero=zero):
+            for q, v in loop:
+                pin.aba(peer, data, q, v, zero)
+
+        times = interleaved({
+            "one": lambda s=system, Q=Q, P=P: s.rhs_batch(Q, P, threads=1),
+            "pool": lambda p=pool, q=q, v=v, tau=tau, a=a: pin.abaInParallel(1, p, q, v, tau, a),
+            "loop": one_by_one, "peak": peak_call}, repeats, 5e-3, time.thread_time)
+        times["loop"] *= BATCH / len(loop)
+        flops = mb.flops.count(model, "emh-ldl", level="kernel").total
+        fraction = np.median(BATCH * flops / times["one"] / (peak_flops / times["peak"]))
+        best = np.median(times["one"]) / BATCH
+        rows.append([name, f"{ratio(times, 'pool', 'one'):.1f}", f"{ratio(times, 'loop', 'one'):.1f}",
+                     f"{best * 1e9 / model.n_bodies:.0f}", f"{fraction:.0%}"])
+    print(markdown([f"rhs_batch, B = {BATCH}, 1 thread", "against pin.abaInParallel, 1 thread",
+                    "against a loop of pin.aba", "ns a body and state", "of the FMA peak"], rows))
+
+
+def threads_table(repeats):
+    """Wall time; the last row is what the machine itself gives."""
+    rows = []
+    for name, make in MODELS.items():
+        system = mb.System(make(), "emh-ldl")
+        Q, P = (np.tile(part, (4, 1)) for part in states(system, BATCH))
+        times = interleaved({str(n): lambda s=system, Q=Q, P=P, n=n: s.rhs_batch(Q, P, threads=n) for n in (1, 2)},
+                            repeats, 5e-3)
+        rows.append([name, f"{ratio(times, '1', '2'):.2f}"])
+    calls = [fma_loop(200000)[0] for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        times = interleaved({"1": lambda: [call() for call in calls],
+                             "2": lambda: list(pool.map(lambda call: call(), calls))}, repeats, 5e-3)
+    rows.append(["a loop of fma", f"{ratio(times, '1', '2'):.2f}"])
+    print(markdown([f"rhs_batch, B = {4 * BATCH}", "2 threads against 1"], rows))
+
+
+def mjcf(model):
+    """The tree for MuJoCo: same bodies, same joints, no contacts, RK4."""
+    children = {i: [] for i in range(-1, model.n_bodies)}
+    for i, body in enumerate(model.body_specs):
+        children[body.parent].append(i)
+
+    def text(values):
+        return " ".join(repr(float(x)) for x in values)
+
+    def lines(i):
+        body = model.body_specs[i]
+        R, J = np.array(body.rotation), np.array(body.inertia)
+        full = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+        yield (f'<body name="{body.name}" pos="{text(body.position)}" xyaxes="{text(R[:, 0])} {text(R[:, 1])}">'
+               f'<joint type="hinge" axis="0 0 1"/><inertial pos="{text(body.com)}" mass="{body.mass!r}" '
+               f'fullinertia="{text(full)}"/>')
+        for child in children[i]:
+            yield from lines(child)
+        yield "</body>"
+
+    bodies = "".join(line for root in children[-1] for line in lines(root))
+    return (f'<mujoco><compiler angle="radian"/><option integrator="RK4" gravity="{text(model.gravity)}">'
+            f'<flag contact="disable" constraint="disable" energy="disable"/></option>'
+            f"<worldbody>{bodies}</worldbody></mujoco>")
+
+
+def rollout_table(repeats):
+    rows, step, steps, count = [], 1e-3, 50, 256
+    for name, make in MODELS.items():
+        model = make()
+        system = mb.System(model, "emh-ldl")
+        drawn = [model.random_state(seed) for seed in range(count)]
+        Q, P = np.array([q for q, _ in drawn]), np.array([system.momenta(q, u) for q, u in drawn])
+        peer = mujoco.MjModel.from_xml_string(mjcf(model))
+        peer.opt.timestep = step
+        data = mujoco.MjData(peer)
+        order = [model.body_names.index(peer.body(int(i)).name) for i in peer.jnt_bodyid]  # theirs is depth first
+        initial = np.array([np.concatenate(([0.0], q[order], u[order])) for q, u in drawn])
+        out = np.empty((count, steps, initial.shape[1]))
+        times_out = step * np.arange(1, steps + 1)
+
+        def ours(threads, s=system, Q=Q, P=P, t=times_out):
+            return s.simulate_batch(Q, P, (0.0, steps * step), "rk4", step=step, t_eval=t, threads=threads)
+
+        def theirs(peer=peer, data=data, initial=initial, out=out):
+            rollout.rollout(peer, data, initial, nstep=steps, state=out)
+            return out
+
+        apart = np.abs(ours(1).q[0, -1][order] - theirs()[0, -1, 1:1 + model.nq]).max()
+        times = interleaved({"one": lambda f=ours: f(1), "mujoco": theirs}, repeats, 5e-3, time.thread_time)
+        rows.append([name, f"{ratio(times, 'mujoco', 'one'):.1f}",
+                     f"{np.median(times['one']) / count / steps * 1e6:.2f}", f"{apart:.0e}"])
+    print(markdown([f"RK4, {count} states, {steps} steps, all kept", "against mujoco.rollout, 1 thread",
+                    "us a step and state", "largest difference in q at the end"], rows))
+
+
+def adaptive_table(repeats):
+    """A step for each state, in lanes with refilling, against one state after another."""
+    rows, count = [], 64
+    for name in ("chain of 7", "chain of 30"):
+        system = mb.System(MODELS[name](), "emh-ldl")
+        Q, P = states(system, count)
+
+        def lanes(s=system, Q=Q, P=P):
+            return s.simulate_batch(Q, P, (0.0, 0.5), "dopri5", threads=1)
+
+        def single(s=system, Q=Q, P=P):
+            for q, p in zip(Q, P, strict=True):
+                s.simulate(q, p, (0.0, 0.5), "dopri5", t_eval=[0.0, 0.5])
+
+        solution = lanes()
+        tried = solution.steps + solution.rejected
+        together = sum(block.max() for block in tried.reshape(-1, LANES))  # at the least, if a block shared its steps
+        times = interleaved({"lanes": lanes, "single": single}, repeats, 5e-3, time.thread_time)
+        rows.append([name, f"{ratio(times, 'single', 'lanes'):.1f}", f"{together * LANES / tried.sum():.2f}"])
+    print(markdown(["dopri5, 64 random states", "lanes against one after another, 1 thread",
+                    "steps of lanes that wait for the slowest of four, relative to lanes that are refilled"], rows))
+
+
+if __name__ == "__main__":
+    options = arguments("many states at once")
+    turns = 7 if options.quick else 31
+    before = os.getloadavg()
+    began = time.time()
+    rhs_table(turns)
+    print()
+    rollout_table(3 if options.quick else 9)
+    print()
+    adaptive_table(3 if options.quick else 9)
+    print()
+    threads_table(turns)
+    after = os.getloadavg()
+    print(f"\nOne-minute load average of the machine: {before[0]:.1f} before, {after[0]:.1f} after ({os.cpu_count()} "
+          f"processors; this program itself adds 1 to 2), {time.time() - began:.0f} s")

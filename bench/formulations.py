@@ -1,0 +1,136 @@
+"""Every formulation against the others and against Pinocchio, as ratios of one run.
+
+    python bench/formulations.py [--quick]
+
+Prints Markdown tables: how each Hamiltonian method grows with the number of bodies on a chain, a carousel and a binary
+tree; joint accelerations and inverse dynamics as parts of the time of `pin.aba` and `pin.rnea`; "dah" against "emh-ldl"
+on carousels; and "auto" against the best method on bundles of chains. All methods run inside compiled code; competitors
+take turns.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+from common import arguments, interleaved, markdown, ratio
+from kernels import JOINTS, bundle, dynamics_call, rhs_call
+from peers import pinocchio_model
+
+import mbkern as mb
+from mbkern.costs import cost, report, structure
+from mbkern.methods import ACCELERATIONS, METHODS
+
+SHAPES = {"chain": mb.zoo.chain, "carousel": mb.zoo.carousel, "binary tree": mb.zoo.binary_tree}
+
+
+def seconds(calls, inner, repeats, turn=1e-3):
+    """Times of one evaluation of each competitor, one number a turn."""
+    times = interleaved(calls, repeats, turn, time.thread_time)
+    return {name: values / inner.get(name, 1) for name, values in times.items()}
+
+
+def rhs_seconds(model, names, repeats):
+    """Times of one right-hand side by each of the methods."""
+    counts = structure(model)
+    inner = {name: max(1, int(2e-4 / cost(name, counts))) for name in names}
+    return seconds({name: rhs_call(model, name, inner[name]) for name in names}, inner, repeats)
+
+
+def growth_table(repeats, sizes, limit=0.2):
+    """Microseconds at each size, and the exponent over the last that were measured."""
+    rows = []
+    for shape, make in SHAPES.items():
+        times = {name: {} for name in METHODS}
+        for n in sizes:
+            model = make(n)
+            able = [name for name in METHODS if cost(name, structure(model)) < limit]
+            for name, values in rhs_seconds(model, able, repeats).items():
+                times[name][n] = np.min(values)
+        for name, values in times.items():
+            (n1, t1), _, (n2, t2) = list(values.items())[-3:]  # over a factor of four
+            cells = [f"{1e6 * values[n]:.1f}" if n in values else "" for n in sizes]
+            rows.append([shape, name, *cells, f"{np.log(t2 / t1) / np.log(n2 / n1):.2f} ({n1} to {n2})"])
+    print(markdown(["revolute joints", "method", *(f"N = {n}, us" for n in sizes), "exponent of N"], rows))
+
+
+def dynamics_table(repeats, sizes):
+    """Parts of the time of Pinocchio's routines."""
+    rows = []
+    for shape, make in SHAPES.items():
+        for n in sizes:
+            model = make(n)
+            q, u = model.random_state(seed=1)
+            peer = pinocchio_model(model, pin.JointModelRZ)
+            data, tau = peer.createData(), np.zeros(n)
+            inner = max(1, 5000 // n)
+            names = ["newton-euler-ldl", "newton-euler-lu", "inverse dynamics", "lagrange-2"]
+            if shape != "carousel":  # cubic there: its turns would take longer than all others together
+                names.append("lagrange-1")
+            calls = {name: dynamics_call(model, name, inner) for name in names}
+            calls["aba"] = partial(pin.aba, peer, data, q, u, tau)
+            calls["rnea"] = partial(pin.rnea, peer, data, q, u, u)
+            times = seconds(calls, dict.fromkeys(names, inner), repeats)
+            cells = [f"{ratio(times, name, 'aba'):.2f}" if name in times else "" for name in ACCELERATIONS]
+            rows.append([shape, n, *cells, f"{ratio(times, 'inverse dynamics', 'rnea'):.2f}",
+                         f"{1e6 * np.median(times['aba']):.1f}", f"{1e6 * np.median(times['rnea']):.1f}"])
+    print(markdown(["revolute joints", "N", *(f"{name} / aba" for name in ACCELERATIONS), "inverse dynamics / rnea",
+                    "pin.aba in us", "pin.rnea in us"], rows))
+
+
+def carousel_table(repeats, sizes):
+    """Hamilton's equations proper against the extended system where they should shine."""
+    rows = []
+    for n in sizes:
+        times = rhs_seconds(mb.zoo.carousel(n), ("dah", "emh-ldl"), repeats)
+        micro = [f"{1e6 * np.median(values):.2f}" for values in times.values()]
+        rows.append([n, *micro, f"{ratio(times, 'dah', 'emh-ldl'):.2f}"])
+    print(markdown(["carousel of N revolute bodies", "dah, us", "emh-ldl, us", "dah / emh-ldl"], rows))
+
+
+def loss(model, chosen, able, repeats):
+    """Time of the chosen method over that of the fastest."""
+    times = rhs_seconds(model, able, repeats)
+    return max(ratio(times, chosen, name) for name in able)
+
+
+def auto_table(repeats, chains, lengths):
+    """Time of the method that "auto" takes over that of the fastest one, on c chains of length L."""
+    rows = []
+    for hub in (False, True):
+        for freedoms, joint in JOINTS.items():
+            worst, where, losses, taken = 0.0, "", [], {}
+            for c in chains:
+                for length in lengths:
+                    model = bundle(c, length, joint, hub)
+                    estimate = report(model)
+                    lowest = estimate.costs[estimate.chosen]
+                    able = [name for name in METHODS if estimate.costs[name] < 3.0 * lowest]  # the others cannot win
+                    over = loss(model, estimate.chosen, able, repeats)
+                    if over > 1.1:  # a wrong choice, or a disturbed measurement: look twice
+                        over = min(over, loss(model, estimate.chosen, able, 5 * repeats))
+                    taken[estimate.chosen] = taken.get(estimate.chosen, 0) + 1
+                    losses.append(over - 1.0)
+                    if over > worst:
+                        worst, where = over, f"c = {c}, L = {length}"
+            rows.append(["a hub" if hub else "the ground", freedoms, len(losses),
+                         ", ".join(f"{name} {count}" for name, count in taken.items()),
+                         f"{np.mean(losses):.1%}", f"{worst - 1.0:.1%} ({where})"])
+    print(markdown(["c chains of length L on", "freedoms a joint", "trees", "auto takes", "slower than the best, mean",
+                    "largest"], rows))
+
+
+if __name__ == "__main__":
+    options = arguments("all formulations")
+    quick = options.quick
+    turns = 7 if quick else 31
+    growth_table(5 if quick else 11, (25, 50, 100, 200) if quick else (25, 50, 100, 200, 400, 800))
+    print()
+    dynamics_table(turns, (30,) if quick else (10, 30, 100))
+    print()
+    carousel_table(turns, (10, 100) if quick else (10, 30, 100, 300, 1000))
+    print()
+    grid = (1, 2, 4, 12) if quick else range(1, 13)
+    auto_table(5 if quick else 11, grid, grid)

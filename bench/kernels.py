@@ -1,0 +1,76 @@
+"""The compiled kernels in loops of their own, so that a measurement does not see the call from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+import mbkern as mb
+from mbkern.core.inverse_dynamics import inverse_dynamics
+from mbkern.methods import ACCELERATIONS, METHODS
+
+
+@cache
+def _rhs_loop(name: str) -> Any:
+    kernel = METHODS[name].rhs
+
+    @njit
+    def loop(block, q, p, tau, qdot, pdot, work, times):
+        for _ in range(times):
+            kernel(block, 0.0, q, p, tau, qdot, pdot, work)
+
+    return loop
+
+
+@cache
+def _dynamics_loop(name: str) -> Any:
+    """Of joint accelerations (tau given, udot wanted) or of inverse dynamics (udot given, tau wanted)."""
+    kernel = inverse_dynamics if name == "inverse dynamics" else ACCELERATIONS[name].kernel
+
+    @njit
+    def loop(block, q, u, given, wanted, work, times):
+        for _ in range(times):
+            kernel(block, 0.0, q, u, given, wanted, work)
+
+    return loop
+
+
+def rhs_call(model: mb.Model, name: str, times: int) -> Callable[[], object]:
+    """`times` right-hand sides by method `name`, inside compiled code."""
+    loop, block = _rhs_loop(name), model.block.copy()
+    q, u = model.random_state(seed=1)
+    p = mb.System(model, "emh-ldl").momenta(q, u)
+    tau, qdot, pdot = np.empty(0), np.empty(model.nq), np.empty(model.nv)
+    work = np.zeros(METHODS[name].work_size(block))
+    return lambda: loop(block, q, p, tau, qdot, pdot, work, times)
+
+
+def dynamics_call(model: mb.Model, name: str, times: int) -> Callable[[], object]:
+    """`times` joint accelerations by method `name`, or "inverse dynamics", inside compiled code."""
+    loop, block = _dynamics_loop(name), model.block.copy()
+    q, u = model.random_state(seed=1)
+    given = u if name == "inverse dynamics" else np.empty(0)
+    needs = METHODS["emh-lu"] if name == "inverse dynamics" else ACCELERATIONS[name]
+    wanted, work = np.empty(model.nv), np.zeros(needs.work_size(block))
+    return lambda: loop(block, q, u, given, wanted, work, times)
+
+
+def bundle(chains: int, length: int, joint: Any, hub: bool) -> mb.Model:
+    """`chains` chains of `length` bodies, on a hub with the same joint or on the ground."""
+    start = [-1] if hub else []
+    root = 0 if hub else -1
+    parents = start + [len(start) + c * length + i - 1 if i else root for c in range(chains) for i in range(length)]
+    rng = np.random.default_rng(chains * 100 + length)
+    builder = mb.ModelBuilder(name=f"{chains} chains of {length}")
+    for i, parent in enumerate(parents):
+        builder.add_body(f"b{i}", "world" if parent < 0 else f"b{parent}", joint, mass=rng.uniform(0.5, 2.0),
+                         com=rng.uniform(-0.2, 0.2, 3), inertia=rng.uniform(0.02, 0.03, 3),
+                         position=rng.uniform(-0.4, 0.4, 3))
+    return builder.build()
+
+
+JOINTS = {1: mb.revolute("z"), 2: mb.universal("x", "y"), 3: mb.ball()}  # by their freedoms

@@ -1,0 +1,38 @@
+"""The scaling study for pytest-benchmark: python -m pytest bench/test_scaling.py --benchmark-group-by=group
+
+One evaluation, and one integration over 0.1 s of motion, of chains, carousels and binary trees.
+"""
+
+import pytest
+
+from mbkern.flops.diagrams import joint_of
+from mbkern.flops.scaling import FAMILIES, can_integrate, integration
+from mbkern.flops.timing import evaluation
+from mbkern.methods import METHODS
+
+scaling = pytest.importorskip("scaling", reason="run from the repository, with bench/ beside this file")
+JOINTS = {1: "revolute", 2: "universal", 3: "ball"}
+
+
+def tree(family, freedoms, bodies):
+    return FAMILIES[family](bodies, joint_of(freedoms))
+
+
+@pytest.mark.parametrize("method", [*METHODS, *scaling.PEERS])
+@pytest.mark.parametrize("bodies", [4, 16, 64])
+@pytest.mark.parametrize("freedoms", JOINTS, ids=JOINTS.get)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_evaluation(benchmark, family, freedoms, bodies, method):
+    benchmark.group = f"evaluation: {family} of {bodies}, {JOINTS[freedoms]}"
+    model = tree(family, freedoms, bodies)
+    call = evaluation(model, method) if method in METHODS else scaling.PEERS[method](model)
+    benchmark(call)
+
+
+@pytest.mark.skipif(not can_integrate(), reason="no integrators in this installation")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("freedoms", JOINTS, ids=JOINTS.get)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_integration(benchmark, family, freedoms, method, bodies=16):
+    benchmark.group = f"integration: {family} of {bodies}, {JOINTS[freedoms]}"
+    benchmark(integration(tree(family, freedoms, bodies), method, 0.1))

@@ -1,0 +1,49 @@
+"""Memory of compiled code on lanes: one buffer a thread, lent by its System."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.lanes import B_Y
+from ..core.number import LANES
+from ..errors import MethodError
+from ..inputs import Array
+from ..model.vary import Varied
+
+if TYPE_CHECKING:
+    from ..system import System
+
+LINE = 64  # bytes of a cache line: a number of lanes that lies across two costs twice
+NO_PLACES: NDArray[np.int64] = np.empty(0, np.int64)
+NO_VALUES: Array = np.empty((0, 0))
+
+
+def lanes(size: int) -> Array:
+    """Zeros of shape (size, LANES), on a cache line."""
+    try:
+        raw = np.zeros(size * LANES + LINE // 8)
+    except (MemoryError, ValueError):
+        raise MethodError(f"this method needs {8e-9 * LANES * size:.3g} GB of memory a thread for such a tree; "
+                          '"emh-ldl" needs little for every tree') from None
+    skip = -raw.ctypes.data % LINE // 8
+    return raw[skip:skip + size * LANES].reshape(size, LANES)
+
+
+def buffer_size(system: System) -> int:
+    """Numbers of a buffer: t, codes, y, tau, dydt, work."""
+    return B_Y + 2 * (system._nq + system._nv) + system._nv + system._work_size
+
+
+def own_block(system: System) -> Array:
+    """The block in every lane, for states with constants of their own."""
+    own = lanes(system.block.size)
+    own[:] = system.block[:, None]
+    return own
+
+
+def constants(varied: Varied | None) -> tuple[NDArray[np.int64], Array]:
+    """Places in the block that vary, and their values for each state."""
+    return (NO_PLACES, NO_VALUES) if varied is None else (varied.places, varied.values)

@@ -1,0 +1,207 @@
+"""`System.simulate_batch`: arguments in, BatchSolution out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import threads as crew
+from ..callbacks import state_callback
+from ..core.number import LANES
+from ..errors import StateError
+from ..inputs import Array
+from ..integrate import options
+from ..integrate.kernels import lane_plan as LP
+from ..integrate.kernels import lane_run as kernels
+from ..integrate.kernels import plan as P
+from ..integrate.progress import Interrupt, Tally
+from ..model.checks import show
+from . import inputs, memory
+from .solution import BatchSolution
+
+if TYPE_CHECKING:
+    from ..system import System
+
+INTEGRATORS = {name: options.INTEGRATORS[name] for name in ("rk4", "dopri5", "midpoint")}
+SMALLEST_PIECE = 8 * LANES  # states: at the end of a piece some lanes are idle
+CHUNK_SECONDS = 0.05  # how long compiled code runs before Python looks around
+_COMPILING = threading.Lock()
+
+
+def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: Any = "dopri5", rtol: Any = 1e-8,
+                   atol: Any = 1e-10, step: Any = None, t_eval: Any = None, threads: Any = None, tau: Any = None,
+                   reduce: Any = None, progress: bool = False, reduce_size: Any = 1, max_step: Any = None,
+                   parameters: Any = None, first: int = 0) -> BatchSolution:
+    """See `mbkern.System.simulate_batch`; `first` is the number that user functions get for the first state."""
+    run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
+              parameters, first)
+    workers = min(crew.count(threads), max(1, run.total // SMALLEST_PIECE))
+    pieces = crew.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
+    bar = Tally(run.total, "states") if progress else None
+    jobs: list[Job] = []
+    with Interrupt() as interrupt:
+
+        def done() -> int:
+            return sum(int(job.plan[LP.DONE]) for job in jobs)
+
+        def watch() -> None:
+            if bar is not None:
+                bar.show(done())
+
+        def work() -> None:
+            job = Job(run)
+            jobs.append(job)
+            while not interrupt.asked and (piece := pieces.take()) is not None:
+                job.begin(*piece)
+                while not interrupt.asked and job.chunk() == P.MORE:
+                    if workers == 1:
+                        watch()
+
+        with _COMPILING:  # once, before several threads want it
+            Job(run).chunk()
+        crew.run(work, workers, watch)
+        if bar is not None:
+            bar.show(done(), True)
+    return run.solution()
+
+
+class Run:
+    """All that the states of a batch share: validated arguments, and the arrays of the answer."""
+
+    def __init__(self, system: System, Q0: Any, P0: Any, t_span: Any, integrator: Any, rtol: Any, atol: Any, step: Any,
+                 t_eval: Any, tau: Any, reduce: Any, reduce_size: Any, max_step: Any, parameters: Any,
+                 first: int) -> None:
+        model = system.model
+        self.system = system
+        self.first = first
+        self.method = inputs.integrator(integrator, INTEGRATORS, options.INTEGRATORS)
+        self.Q0, self.P0 = inputs.states(system, Q0, P0, ("Q0", "P0"))
+        self.total = total = self.Q0.shape[0]
+        if model.nv == 0:
+            raise StateError("simulate_batch: the model has no freedoms, nothing can move")
+        self.t0, self.t_end = options.interval(t_span)
+        self.rtol, self.atol = options.tolerances(rtol, atol, model.nq + model.nv)
+        self.varied = inputs.parameters(parameters, system, total)
+        self._sizes(step, max_step)
+        self._forces(tau)
+        self._output(reduce, reduce_size, t_eval)
+        self.status: NDArray[np.int64] = np.full(total, LP.INTERRUPTED, np.int64)
+        self.reached: Array = np.full(total, self.t0)
+        self.counts: NDArray[np.int64] = np.zeros((total, 2), np.int64)
+        self.block = system._lane_block
+        self.function = (system._method.lanes if self.varied is None else system._method.varied).address
+
+    def _sizes(self, step: Any, max_step: Any) -> None:
+        """Steps of a fixed size, or the first one and a bound."""
+        span = self.t_end - self.t0
+        self.n_steps, self.max_step = 0, np.inf
+        if self.method.adaptive:
+            first = 0.0 if step is None else min(options.positive(step, "step"), abs(span))
+            self.step = first if span > 0.0 else -first
+            self.max_step = np.inf if max_step is None else options.positive(max_step, "max_step")
+        else:
+            self.n_steps = options.fixed_steps(self.method, step, max_step, span)
+            self.step = span / self.n_steps
+
+    def _forces(self, tau: Any) -> None:
+        model = self.system.model
+        self.tau: Array = np.empty((0, model.nv))
+        self.tau_call = 0
+        self._alive: list[Any] = []
+        if callable(tau):
+            self.tau_kind = LP.CALL_TAU
+            callback = state_callback(tau, "tau", model.nq, model.nv, model.nv)
+            self._alive.append(callback)
+            self.tau_call = callback.address
+        else:
+            self.tau = inputs.forces(tau, self.system, self.total)
+            one = tau is not None and np.ndim(tau) == 1
+            self.tau_kind = LP.NO_TAU if tau is None else LP.ONE_TAU if one else LP.EACH_TAU
+
+    def _output(self, reduce: Any, reduce_size: Any, t_eval: Any) -> None:
+        """What is kept: states at some times, or the numbers of a function."""
+        model, ends = self.system.model, np.array([self.t0, self.t_end])
+        self.final = isinstance(reduce, str) and reduce == "final"
+        self.reduce_call = 0
+        if self.final and t_eval is not None:
+            raise StateError('t_eval: expected None beside reduce="final"')
+        if reduce is not None and not self.final and not callable(reduce):
+            raise StateError('reduce: expected None, "final" or an njit function f(t, q, p, kept, i), got '
+                             f"{show(reduce)}")
+        if t_eval is not None:
+            self.times = options.output_times(t_eval, self.t0, self.t_end)
+        else:
+            self.times = ends[1:] if self.final else ends
+        self.slopes = bool((~np.isin(self.times, ends)).any())
+        count, rows = (0 if callable(reduce) else self.total), self.times.size
+        self.q, self.p = np.full((count, rows, model.nq), np.nan), np.full((count, rows, model.nv), np.nan)
+        self.kept = np.zeros((0, 0))
+        self.output = LP.WRITE_TIMES
+        if callable(reduce):
+            size = options.count(reduce_size, "reduce_size")
+            callback = state_callback(reduce, "reduce", model.nq, model.nv, size)
+            self._alive.append(callback)
+            self.reduce_call = callback.address
+            self.kept = np.zeros((self.total, size))
+            self.output = LP.REDUCE_STEPS if t_eval is None else LP.REDUCE_TIMES
+            if t_eval is None:
+                self.slopes = False
+
+    def solution(self) -> BatchSolution:
+        """The answer."""
+        span = (self.t0, self.t_end)
+        if self.reduce_call:
+            return BatchSolution(self.method.name, span, self.times, None, None, self.kept, self.status, self.reached,
+                                 self.counts)
+        q, p = (self.q[:, 0], self.p[:, 0]) if self.final else (self.q, self.p)
+        return BatchSolution(self.method.name, span, self.times, q, p, None, self.status, self.reached, self.counts)
+
+
+class Job:
+    """Memory of one thread, see `kernels.lane_plan`."""
+
+    def __init__(self, run: Run) -> None:
+        system, model = run.system, run.system.model
+        nq, nv = model.nq, model.nv
+        quaternions = model._quaternions
+        places, values = memory.constants(run.varied)
+        own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)
+        self.plan: NDArray[np.int64] = np.zeros(LP.QUATERNIONS + quaternions.size, np.int64)
+        plan = self.plan
+        plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = run.function, run.block.ctypes.data, own.ctypes.data
+        plan[LP.METHOD], plan[LP.N], plan[LP.NQ], plan[LP.NV] = run.method.kind, nq + nv, nq, nv
+        plan[LP.TAU], plan[LP.TAU_CALL] = run.tau_kind, run.tau_call
+        plan[LP.OUTPUT], plan[LP.REDUCE_CALL], plan[LP.SLOPES] = run.output, run.reduce_call, run.slopes
+        plan[LP.FIRST] = run.first
+        plan[LP.N_STEPS], plan[LP.N_QUATERNIONS] = run.n_steps, quaternions.size
+        plan[LP.QUATERNIONS:] = quaternions
+        num = np.zeros(P.NUM)
+        num[P.T0], num[P.T_END], num[P.H] = run.t0, run.t_end, run.step
+        num[P.MAX_STEP], num[P.RTOL] = run.max_step, run.rtol
+        self.who: NDArray[np.int64] = np.zeros((LP.WHO, LANES), np.int64)
+        self.who[LP.STATE] = -1
+        lane = memory.lanes(LP.LANE)
+        lane[LP.TIME] = run.t0
+        vectors = memory.lanes(LP.VECTORS * (nq + nv) + nv + system._work_size)
+        self._arguments = (plan, num, self.who, lane, vectors, run.atol, run.Q0, run.P0, run.tau, places, values, own,
+                           run.times, run.q, run.p, run.kept, run.status, run.reached, run.counts,
+                           np.zeros(nq + 2 * nv), np.zeros(1, np.int64))
+        self._budget = max(1, 4000 // max(nv, 1))
+
+    def begin(self, begin: int, end: int) -> None:
+        """States begin .. end are to be done next."""
+        self.plan[LP.NEXT], self.plan[LP.END] = begin, end
+
+    def chunk(self) -> int:
+        """Some steps; a code of `kernels.plan`."""
+        self.plan[LP.BUDGET] = self._budget
+        before = time.perf_counter()
+        code = int(kernels.run_lanes(*self._arguments))
+        if code == P.MORE:
+            seconds = max(time.perf_counter() - before, 1e-9)
+            self._budget = max(1, int(self._budget * min(4.0, max(0.25, CHUNK_SECONDS / seconds))))
+        return code

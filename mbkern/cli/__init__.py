@@ -1,0 +1,65 @@
+"""The command line of mbkern: one module a command.
+
+``python -m mbkern`` runs the default command, `simulate`. Errors are one line on standard error and exit code 2 (bad
+input) or 1 (a run that did not reach its end); ctrl-C exits with 130.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import MbkernError, ModelWarning
+from . import flops, info, simulate
+
+COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, **flops.COMMANDS}
+DEFAULT = "simulate"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    from .. import __version__
+
+    top = argparse.ArgumentParser(
+        prog="python -m mbkern",
+        description="Motion of rigid multibody trees in Hamiltonian variables. Without a command: simulate.")
+    top.add_argument("--version", action="version", version=f"mbkern {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="command")
+    for name, module in COMMANDS.items():
+        module.add_arguments(commands.add_parser(
+            name, help=module.ABOUT, description=inspect.getdoc(module),
+            formatter_class=argparse.RawDescriptionHelpFormatter))
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit code.
+
+    Examples
+    --------
+    >>> from mbkern.cli import main
+    >>> main(["simulate", "chain:x"])
+    2
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version")):
+        given.insert(0, DEFAULT)
+    options = parser().parse_args(given)
+    try:
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", ModelWarning)
+            try:
+                return int(COMMANDS[options.command].run(options))
+            finally:
+                for note in notes:
+                    print(f"mbkern {options.command}: note: {note.message}", file=sys.stderr)
+    except (MbkernError, OSError) as error:
+        message = " ".join(str(error).split())
+        print(f"mbkern {options.command}: {message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

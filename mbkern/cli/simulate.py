@@ -1,0 +1,150 @@
+"""Simulate a machine that is released from rest, and report what it did and how fast.
+
+examples:
+  python -m mbkern                                  a chain of 20 bodies in space, 10 s
+  python -m mbkern chain:100 --time 5 --rtol 1e-6
+  python -m mbkern carousel:30 --integrator gauss4 --step 1e-3 --out motion.npz
+  python -m mbkern simulate robot.urdf --time 5 --view run.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import IntegrationError, StateError
+from ..integrate.options import INTEGRATORS
+from ..integrate.solution import Solution
+from ..methods import METHODS
+from ..model.model import Model
+from ..system import System
+from .models import HELP, add_model_arguments, model_named
+
+ABOUT = "motion of a machine released from rest (the default)"
+OUTPUTS = (".npz", ".csv")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("model", nargs="?", default="chain:20", help=f"{HELP}; default chain:20")
+    parser.add_argument("--time", type=float, default=10.0, metavar="S", help="seconds to simulate, default 10")
+    parser.add_argument("--method", default="auto", help=f"right-hand side: {', '.join(METHODS)}, auto")
+    parser.add_argument("--integrator", default="dopri5", help=f"{', '.join(INTEGRATORS)}; default dopri5")
+    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of dopri5, default 1e-6")
+    parser.add_argument("--atol", type=float, default=1e-8, help="absolute tolerance of dopri5, default 1e-8")
+    parser.add_argument("--step", type=float, metavar="S",
+                        help="step of the other integrators in seconds, default 1e-3")
+    parser.add_argument("--seed", type=int, metavar="K",
+                        help="begin at a random configuration instead of the neutral one")
+    parser.add_argument("--frames", type=int, default=1001, metavar="M", help="states in the output, default 1001")
+    parser.add_argument("--out", "--output", dest="output", metavar="FILE",
+                        help=f"write the motion to a file ({', '.join(OUTPUTS)})")
+    parser.add_argument("--view", metavar="FILE", help="write an interactive page of the motion (.html)")
+    parser.add_argument("--picture", metavar="FILE", default="mbkern.png",
+                        help="where to draw it when matplotlib is installed, default mbkern.png")
+    parser.add_argument("--no-picture", action="store_true", help="draw nothing")
+    parser.add_argument("--progress", action="store_true", help="show a progress bar")
+    add_model_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate, print, write; 0 when the end was reached, 1 when not."""
+    if options.output and Path(options.output).suffix.lower() not in OUTPUTS:
+        raise StateError(f"--output {options.output}: expected a name that ends in {' or '.join(OUTPUTS)}")
+    if options.view and Path(options.view).suffix.lower() not in (".html", ".htm"):
+        raise StateError(f"--view {options.view}: expected a name that ends in .html")
+    if options.frames < 2:
+        raise StateError(f"--frames {options.frames}: expected at least 2")
+    if not np.isfinite(options.time) or options.time == 0.0:
+        raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
+    model = model_named(options.model, options)
+    system = System(model, options.method)
+    step = options.step
+    if step is None and options.integrator in INTEGRATORS and not INTEGRATORS[options.integrator].adaptive:
+        step = 1e-3
+    q0 = model.neutral() if options.seed is None else model.random_state(options.seed)[0]
+    p0 = system.momenta(q0, np.zeros(model.nv))
+    settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step)
+    print(f"{model!r}\nmethod {system.method}, integrator {options.integrator}, {options.time:g} s from rest")
+    begin = time.perf_counter()
+    system.simulate(q0, p0, (0.0, options.time * 1e-6), **settings)  # compile, or load from the cache
+    ready = time.perf_counter()
+    times = np.linspace(0.0, options.time, options.frames)
+    solution = system.simulate(q0, p0, (0.0, options.time), t_eval=times, progress=options.progress, **settings)
+    seconds = time.perf_counter() - ready
+    report(solution, seconds, ready - begin)
+    if options.output:
+        write(solution, Path(options.output))
+        print(f"wrote {options.output}")
+    if options.view:
+        from ..viz import viewer
+
+        viewer(solution, options.view)
+        print(f"wrote {options.view}")
+    if not options.no_picture:
+        draw(solution, options.picture)
+    return 0 if solution.success else 1
+
+
+def report(solution: Solution, seconds: float, preparation: float) -> None:
+    """Print what happened."""
+    reached = abs(float(solution.t[-1] - solution.t[0])) if solution.t.size else 0.0
+    steps = f"{solution.n_accepted} ({solution.n_rejected} rejected), {solution.nfev} evaluations of rhs"
+    rows = [
+        ("status", solution.message),
+        ("steps", steps),
+        ("time", f"{seconds:.4g} s of computing (and {preparation:.3g} s to get ready)"),
+        ("per evaluation", f"{1e6 * seconds / max(solution.nfev, 1):.3g} us"),
+        ("energy drift", drift(solution)),
+        ("real-time factor", f"{reached / seconds:.4g} (simulated seconds per second)"),
+    ]
+    for name, value in rows:
+        print(f"  {name:<17}{value}")
+
+
+def drift(solution: Solution) -> str:
+    """The change of the energy in words."""
+    if "energy" not in solution.drift():
+        return "none to report: drives or dampers change the energy"
+    largest = solution.drift()["energy"]
+    kinetic = float(solution.energy().kinetic.max())
+    return f"{largest:.3g} J" + (f", {largest / kinetic:.2g} of the largest kinetic energy" if kinetic else "")
+
+
+def write(solution: Solution, path: Path) -> None:
+    """The motion as .npz (all of `Solution.to_dict`) or .csv (t, q, p, energies)."""
+    model: Model = solution.system.model
+    if path.suffix.lower() == ".npz":
+        data = solution.to_dict()
+        data.pop("events")
+        np.savez(path, **data)
+        return
+    energy = solution.energy()
+    names = ["t", *(f"q:{name}" for name in model.coordinate_names), *(f"p:{name}" for name in model.speed_names),
+             "kinetic", "potential", "hamiltonian"]
+    table = np.column_stack((solution.t, solution.q, solution.p, *energy))
+    quoted = ",".join(f'"{name}"' if "," in name or '"' in name else name for name in names)
+    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=quoted, comments="")
+
+
+def draw(solution: Solution, path: str) -> None:
+    """A picture of the coordinates and the energy, when matplotlib is there."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("no picture: matplotlib is not installed (pip install matplotlib)")
+        return
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    solution.plot(axes=figure.subplots(2, 1, sharex=True))
+    try:
+        figure.savefig(path, dpi=120)
+    except OSError as error:  # a folder that may not be written to does not spoil the run
+        print(f"no picture: {error}")
+        return
+    except ValueError as error:  # matplotlib's word for an unknown kind of file
+        raise IntegrationError(f"--picture {path}: {error}") from None
+    print(f"drew {path}")

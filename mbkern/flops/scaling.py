@@ -1,0 +1,338 @@
+"""The scaling study: time of one evaluation and of one integration against the number of bodies.
+
+Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball: 1, 2 and 3 freedoms, the
+papers' rotational, gimbal and ball hinges) by every method, and by other libraries where they are given. `study`
+measures, `Study` fits growth exponents, judges the claims of the papers, and writes tables and figures.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..methods import METHODS
+from ..model import zoo
+from ..model.model import Model
+from ..system import System
+from .count import count
+from .diagrams import interpolate, joint_of, pyplot, selection_map
+from .timing import best_times, evaluation
+
+FAMILIES: dict[str, Callable[..., Model]] = {
+    "chain": zoo.chain, "carousel": zoo.carousel, "binary tree": zoo.binary_tree,
+}
+EVALUATION, INTEGRATION = "evaluation", "integration"
+FLOPS_ONLY = "confirmed for flops, not for times"
+QUICK_SIZES, SIZES = (2, 4, 8, 16, 32, 64), (2, 4, 8, 16, 32, 64, 128, 256, 512)
+# methods whose work grows with the cube of N: beyond this many freedoms or multipliers they are left out
+CUBIC_LIMIT = {("dah", "chain"): 800, ("hzu", "carousel"): 800}
+Peer = Callable[[Model], Callable[[], object] | None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One time: `what` is an evaluation of the equations or an integration over `study`'s span."""
+
+    family: str
+    freedoms: int
+    bodies: int
+    method: str
+    what: str
+    nanoseconds: float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the papers, the number that was measured for it, and the verdict."""
+
+    claim: str
+    measured: str
+    verdict: str  # "confirmed", "confirmed for flops, not for times", "not confirmed", "not measured"
+
+
+@dataclass(frozen=True)
+class Study:
+    """The measurements of `study`, and what follows from them."""
+
+    measurements: tuple[Measurement, ...]
+
+    def times(self, family: str, freedoms: int, method: str, what: str = EVALUATION) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of bodies and nanoseconds of one curve."""
+        points = [(m.bodies, m.nanoseconds) for m in self.measurements
+                  if (m.family, m.freedoms, m.method, m.what) == (family, freedoms, method, what)]
+        points.sort()
+        return np.array([x for x, _ in points]), np.array([x for _, x in points])
+
+    def curves(self) -> list[tuple[str, int, str, str]]:
+        """(family, freedoms, method, what) of all curves."""
+        return list(dict.fromkeys((m.family, m.freedoms, m.method, m.what) for m in self.measurements))
+
+    def exponent(self, family: str, freedoms: int, method: str, what: str = EVALUATION) -> float | None:
+        """b of time ~ N^b, fitted to the largest four numbers of bodies; None with fewer than three."""
+        N, ns = self.times(family, freedoms, method, what)
+        if len(N) < 3:
+            return None
+        return _exponent(N, ns)
+
+    # ---- the papers' claims ----
+    def claims(self) -> list[Claim]:
+        """Each claim of the papers with the numbers found for it."""
+        freedoms = {m.freedoms for m in self.measurements}
+        most, fewest = max(freedoms), min(freedoms)
+        return [
+            self._growth("EMH grows linearly on every structure", "emh-ldl", most, tuple(FAMILIES), 1),
+            _same_on_all(most),
+            self._growth("DAH grows with the cube of N on chains", "dah", most, ("chain",), 3),
+            self._growth("DAH grows linearly on carousels", "dah", most, ("carousel",), 1),
+            self._growth("HZU grows linearly on chains", "hzu", fewest, ("chain",), 1),
+            self._growth("HZU grows with the cube of N on carousels", "hzu", fewest, ("carousel",), 3),
+            _ldl_against_lu(),
+            _where_hzu_wins(),
+        ]
+
+    def _growth(self, text: str, method: str, freedoms: int, families: Sequence[str], power: int) -> Claim:
+        """The executed flops are a polynomial in N: its degree decides, and times must follow the flops."""
+        shown, verdict = [], "confirmed"
+        for family in families:
+            exponent = self.exponent(family, freedoms, method)
+            if exponent is None:
+                return Claim(text, "-", "not measured")
+            N, _ = self.times(family, freedoms, method)
+            degree, flops = flop_polynomial(method, family, freedoms)
+            expected = _exponent(N, np.array([float(flops(int(x))) for x in N]))
+            shown.append(f"{family}: flops of degree {degree}, at N = {N[-4:][0]} to {N[-1]} like N^{expected:.2f}, "
+                         f"time like N^{exponent:.2f}")
+            if degree != power:
+                verdict = "not confirmed"
+            elif exponent > expected + 0.3 and verdict == "confirmed":
+                verdict = FLOPS_ONLY
+        return Claim(text, f"{'; '.join(shown)} (n = {freedoms})", verdict)
+
+    # ---- results on disk ----
+    def write(self, folder: str | Path, claims: Sequence[Claim] | None = None) -> list[Path]:
+        """scaling.csv, exponents.csv, claims.md and, with matplotlib, figures (PNG, SVG); returns the paths."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / "scaling.csv", folder / "exponents.csv", folder / "claims.md"]
+        with paths[0].open("w", newline="") as file:
+            rows = csv.DictWriter(file, [field.name for field in fields(Measurement)])
+            rows.writeheader()
+            rows.writerows(asdict(m) for m in self.measurements)
+        with paths[1].open("w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["family", "freedoms", "method", "what", "exponent"])
+            for curve in self.curves():
+                exponent = self.exponent(*curve)
+                lines.writerow([*curve, "" if exponent is None else f"{exponent:.3f}"])
+        paths[2].write_text(claims_table(self.claims() if claims is None else claims) + "\n")
+        for what in dict.fromkeys(m.what for m in self.measurements):
+            try:
+                figure = self.plot(what)
+            except ImportError:
+                break
+            for ending in ("png", "svg"):
+                paths.append(folder / f"{what}.{ending}")
+                figure.savefig(paths[-1], dpi=110)
+        return paths
+
+    def plot(self, what: str = EVALUATION) -> Any:
+        """Time against N, a panel for each family and number of freedoms; needs matplotlib. Returns the figure."""
+        plt = pyplot()
+        families = list(dict.fromkeys(m.family for m in self.measurements))
+        freedoms = sorted({m.freedoms for m in self.measurements})
+        methods = list(dict.fromkeys(m.method for m in self.measurements if m.what == what))
+        sizes = sorted({m.bodies for m in self.measurements})
+        figure, axes = plt.subplots(len(freedoms), len(families), squeeze=False, sharex=True, sharey=True,
+                                    figsize=(4.2 * len(families), 3.4 * len(freedoms)), layout="constrained")
+        colours = dict(zip(methods, plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False))
+        for i, n in enumerate(freedoms):
+            for j, family in enumerate(families):
+                ax = axes[i][j]
+                for method in methods:
+                    N, ns = self.times(family, n, method, what)
+                    if not len(N):
+                        continue
+                    exponent = self.exponent(family, n, method, what)
+                    grows = "" if exponent is None else f"  ~ N^{exponent:.1f}"
+                    ax.loglog(N, ns / 1e3, "o-", ms=3, lw=1.2, color=colours[method], label=method + grows)
+                ax.set_title(f"{family}, {n} freedom{'s' * (n > 1)} a joint", fontsize=9)
+                ax.grid(True, which="major", lw=0.3)
+                ax.set_xticks(sizes, [str(N) for N in sizes], fontsize=7)
+                ax.minorticks_off()
+                ax.legend(fontsize=7)
+                if i == len(freedoms) - 1:
+                    ax.set_xlabel("bodies N")
+                if j == 0:
+                    ax.set_ylabel(f"microseconds per {what}")
+        return figure
+
+
+def _exponent(N: np.ndarray, cost: np.ndarray) -> float:
+    return float(np.polyfit(np.log(N[-4:]), np.log(cost[-4:]), 1)[0])
+
+
+def flop_polynomial(method: str, family: str, freedoms: int) -> tuple[int, Callable[[int], Fraction]]:
+    """Degree of the executed flops as a polynomial in N, and the polynomial; exact, from trees of 3 to 8 bodies.
+
+    On binary trees this holds for methods whose flops do not depend on the structure.
+
+    Examples
+    --------
+    >>> from mbkern.flops.scaling import flop_polynomial
+    >>> degree, flops = flop_polynomial("emh-ldl", "chain", 1)
+    >>> degree, int(flops(20))
+    (1, 10833)
+    """
+    sizes = list(range(3, 9))
+    values = [count(FAMILIES[family](N, joint_of(freedoms)), method).total for N in sizes]
+    degree, differences = 0, np.diff(np.array(values, object))
+    while any(differences):
+        degree += 1
+        differences = np.diff(differences)
+    return degree, lambda N: interpolate(sizes, values, N)
+
+
+def _same_on_all(freedoms: int, bodies: int = 60) -> Claim:
+    models = {family: make(bodies, joint_of(freedoms)) for family, make in FAMILIES.items()}
+    flops = {count(model, "emh-ldl").total for model in models.values()}
+    times = best_times({family: evaluation(model, "emh-ldl") for family, model in models.items()}, 0.1)
+    spread = max(times.values()) / min(times.values())
+    same = "equal flops" if len(flops) == 1 else f"flops {min(flops)} to {max(flops)}"
+    verdict = "not confirmed" if len(flops) > 1 else "confirmed" if spread < 1.25 else FLOPS_ONLY
+    return Claim("EMH does not depend on the structure",
+                 f"{same}; slowest / fastest family {spread:.2f} (n = {freedoms}, N = {bodies})", verdict)
+
+
+def _ldl_against_lu(bodies: int = 16) -> Claim:
+    text = "L^T D L is better than LU for more than three freedoms"
+    if not {"emh-ldl", "emh-lu"} <= set(METHODS):
+        return Claim(text, "-", "not measured")
+    printed, times = {}, {}
+    for n in range(1, 7):
+        model = zoo.chain(bodies, joint_of(n))
+        printed[n] = count(model, "emh-lu", "textbook").total / count(model, "emh-ldl", "textbook").total
+        ns = best_times({name: evaluation(model, name) for name in ("emh-ldl", "emh-lu")}, 0.05)
+        times[n] = ns["emh-lu"] / ns["emh-ldl"]
+    by_flops, by_time = (", ".join(f"{x:.2f}" for x in ratios.values()) for ratios in (printed, times))
+    shown = (f"LU / L^T D L for n = 1 to 6: printed algorithms, executed flops {by_flops}; our kernels, times {by_time}"
+             f" (chain, N = {bodies})")
+    good = all(printed[n] > 1.0 and times[n] > 1.0 for n in (4, 5, 6))
+    return Claim(text, shown, "confirmed" if good else "not confirmed")
+
+
+def _where_hzu_wins() -> Claim:
+    shares = [selection_map(n, source="table1-en").shares()["HZU"] for n in range(1, 7)]
+    ours = selection_map(3, source="counted").shares().get("hzu", 0.0)
+    shown = ("HZU's part of the map for n = 1 to 6: formulas " + ", ".join(f"{100 * x:.0f} %" for x in shares)
+             + f"; executed flops of our kernels for n = 3: {100 * ours:.0f} %")
+    won = [n for n, share in enumerate(shares, 1) if share > 0.0]
+    verdict = "confirmed" if won == [3, 4] else "not confirmed"
+    return Claim("HZU wins for joints of 3 and 4 freedoms only", shown, verdict)
+
+
+def claims_table(claims: Sequence[Claim]) -> str:
+    """The claims as a Markdown table.
+
+    Examples
+    --------
+    >>> from mbkern.flops.scaling import Claim, claims_table
+    >>> print(claims_table([Claim("water is wet", "100 %", "confirmed")]))
+    | claim of the papers | measured | verdict |
+    |---|---|---|
+    | water is wet | 100 % | confirmed |
+    """
+    lines = ["| claim of the papers | measured | verdict |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {c.claim} | {c.measured} | {c.verdict} |" for c in claims)])
+
+
+def study(
+    families: Sequence[str] = tuple(FAMILIES),
+    freedoms: Sequence[int] = (1, 2, 3),
+    sizes: Sequence[int] = SIZES,
+    methods: Sequence[str] | None = None,
+    peers: Mapping[str, Peer] | None = None,
+    integrate: bool = False,
+    span: float = 0.1,
+    seconds: float = 0.02,
+) -> Study:
+    """Measure time against the number of bodies.
+
+    Parameters
+    ----------
+    families : sequence of str
+        "chain", "carousel", "binary tree".
+    freedoms : sequence of int
+        Freedoms of every joint, 1 to 6 (`joint_of`).
+    sizes : sequence of int
+        Numbers of bodies.
+    methods : sequence of str, optional
+        Methods of `System`; by default all. Where a method is cubic, large trees are left out.
+    peers : dict of name -> function, optional
+        Other libraries: the function takes a model and returns a call to be timed, None if it cannot serve the model.
+    integrate : bool
+        Whether to time integrations over `span` seconds of motion as well (`System.simulate`, tolerance 1e-6).
+    seconds : float
+        Time to spend on each measurement.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from mbkern.flops.scaling import study
+    >>> result = study(("chain",), (1,), (2, 4, 8), ("emh-ldl",), seconds=0.003)
+    >>> [m.bodies for m in result.measurements]
+    [2, 4, 8]
+    """
+    names = tuple(METHODS) if methods is None else tuple(methods)
+    for family in families:
+        if family not in FAMILIES:
+            raise ModelError(f"families: expected {', '.join(FAMILIES)}, got {family!r}")
+    out = []
+    for family in families:
+        for n in freedoms:  # all points of a panel take turns, so that a busy moment hits them all alike
+            evaluations: dict[tuple[int, str], Callable[[], object]] = {}
+            integrations: dict[tuple[int, str], Callable[[], object]] = {}
+            for N in sorted(sizes):
+                model = FAMILIES[family](N, joint_of(n))
+                ours = [name for name in names if not _too_large(name, family, n, N)]
+                evaluations |= {(N, name): evaluation(model, name) for name in ours}
+                others = {(N, name): peer(model) for name, peer in (peers or {}).items()}
+                evaluations |= {key: call for key, call in others.items() if call is not None}
+                if integrate:
+                    integrations |= {(N, name): integration(model, name, span) for name in ours}
+            for what, calls in ((EVALUATION, evaluations), (INTEGRATION, integrations)):
+                times = best_times(calls, seconds)
+                out += [Measurement(family, n, N, name, what, ns) for (N, name), ns in times.items()]
+    return Study(tuple(out))
+
+
+def _too_large(method: str, family: str, n: int, N: int) -> bool:
+    unknowns = N * (n if method == "dah" else 6 - n)
+    return unknowns > CUBIC_LIMIT.get((method, family), unknowns)
+
+
+def can_integrate() -> bool:
+    """Whether this installation has integrators."""
+    return hasattr(System, "simulate")
+
+
+def integration(model: Model, method: str, span: float) -> Callable[[], object]:
+    """A call of `System.simulate` over `span` seconds from a fixed state, compiled already."""
+    system: Any = System(model, method).warmup()
+    q, u = model.random_state(0)
+    p = system.momenta(q, u)
+
+    def call() -> object:
+        return system.simulate(q, p, (0.0, span), rtol=1e-6, atol=1e-8)
+
+    call()
+    return call

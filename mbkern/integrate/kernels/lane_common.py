@@ -1,0 +1,111 @@
+"""What the methods on lanes share: f on all lanes, columns of single lanes, quaternions of length one."""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ...core.checks import CALLBACK_FAILED
+from ...core.jit import checked, exact
+from ...core.lanes import ROW, call_lanes
+from ...core.number import LANES, get, put, root
+from .lane_plan import (
+    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FIRST, N, N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS,
+    STATE, T_EVAL, TAU, TAU_CALL, VECTORS,
+)
+
+
+@intrinsic
+def call_user(typingctx, address, t, q, p, out, index, done):
+    """Call void (double t, q, p, out, int64 index, int64 *done) at `address`; pointers are passed as integers."""
+    def codegen(context, builder, sig, args):
+        word = ir.IntType(64)
+        function_type = ir.FunctionType(ir.VoidType(), [ir.DoubleType()] + [word] * 5)
+        builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+        return context.get_dummy_value()
+    return types.void(types.intp, types.float64, *[types.intp] * 5), codegen
+
+
+@exact
+def copy_column(vectors, n, source, target, k):
+    """Vector `source` of lane k to `target`."""
+    for i in range(n):
+        vectors[target * n + i, k] = vectors[source * n + i, k]
+
+
+@exact
+def column_out(vectors, n, source, k, out):
+    """Vector `source` of lane k to a plain array."""
+    for i in range(n):
+        out[i] = vectors[source * n + i, k]
+
+
+@exact
+def column_finite(vectors, n, source, k):
+    bad = 0
+    for i in range(n):
+        bad += not (abs(vectors[source * n + i, k]) <= 1e300)
+    return bad == 0
+
+
+@exact
+def put_forces(plan, who, vectors, tau, k):
+    """Joint forces that do not change, for the state in lane k."""
+    row = who[STATE, k] if plan[TAU] == EACH_TAU else 0
+    for j in range(plan[NV]):
+        vectors[VECTORS * plan[N] + j, k] = tau[row, j]
+
+
+@exact
+def ask_forces(plan, lane, who, vectors, source, scratch, done):
+    """Joint forces of the user's function for the states in all lanes."""
+    n, nq, nv = plan[N], plan[NQ], plan[NV]
+    y, out = scratch[:n], scratch[n:n + nv]
+    for k in range(LANES):
+        if who[STATE, k] >= 0 and who[FAIL, k] == 0:
+            column_out(vectors, n, source, k, y)
+            for j in range(nv):
+                out[j] = 0.0
+            done[0] = 0
+            call_user(plan[TAU_CALL], lane[T_EVAL, k], y.ctypes.data, y.ctypes.data + 8 * nq, out.ctypes.data,
+                      plan[FIRST] + who[STATE, k], done.ctypes.data)
+            if done[0] == 0:
+                who[FAIL, k] = CALLBACK_FAILED
+            for j in range(nv):
+                vectors[VECTORS * n + j, k] = out[j]
+
+
+@checked
+def evaluate(plan, lane, who, vectors, tau, scratch, done, source, target):
+    """f at the times T_EVAL and the states in vector `source`, to vector `target`; FAIL says of which there is none.
+
+    A lane without a value gets a harmless state in `source` (and no meaning in `target`).
+    """
+    n, kind = plan[N], plan[TAU]
+    if kind == CALL_TAU:
+        ask_forces(plan, lane, who, vectors, source, scratch, done)
+    at, own = vectors.ctypes.data, lane.ctypes.data
+    forces = at + ROW * VECTORS * n
+    call_lanes(plan[RHS], own + ROW * T_EVAL, at + ROW * n * source, 0 if kind == NO_TAU else forces,
+               at + ROW * n * target, own + ROW * CODES, plan[BLOCK], plan[OWN], forces + ROW * plan[NV])
+    for k in range(LANES):
+        if lane[CODES, k] != 0.0:
+            if who[FAIL, k] == 0:
+                who[FAIL, k] = int(lane[CODES, k])
+            if who[STATE, k] >= 0 and (kind == EACH_TAU or kind == ONE_TAU):
+                put_forces(plan, who, vectors, tau, k)
+
+
+@exact
+def unit_lane_quaternions(plan, vectors, source, slope):
+    """Scale the quaternions to length one in all lanes, and those of the vector `slope` along (-1: none)."""
+    n = plan[N]
+    for j in range(plan[N_QUATERNIONS]):
+        at = source * n + plan[QUATERNIONS + j]
+        a, b, c, d = get(vectors, at), get(vectors, at + 1), get(vectors, at + 2), get(vectors, at + 3)
+        factor = 1.0 / root(a * a + b * b + c * c + d * d)
+        put(vectors, at, a * factor); put(vectors, at + 1, b * factor)
+        put(vectors, at + 2, c * factor); put(vectors, at + 3, d * factor)
+        if slope >= 0:
+            to = slope * n + plan[QUATERNIONS + j]
+            for i in range(4):
+                put(vectors, to + i, get(vectors, to + i) * factor)

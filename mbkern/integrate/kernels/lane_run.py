@@ -1,0 +1,294 @@
+"""The loop over steps on lanes: one call is one chunk of a run, all of it in compiled code.
+
+Every lane carries a state of its own, with its own time and, for "dopri5", its own step. Where a state comes to its
+end, by success or failure, the next one of the piece takes its place. Lanes never meet, so a trajectory does not
+depend on its neighbours.
+"""
+
+from math import sqrt
+
+from ...core.checks import CALLBACK_FAILED, NOT_FINITE, OK
+from ...core.entry import UNKNOWN
+from ...core.jit import checked, exact
+from ...core.lanes import lane_code, put_constants
+from ...core.number import LANES, array_at, lanes_at
+from .dopri5 import NO_STEP, next_step
+from .events import EPSILON
+from .lane_common import call_user, column_finite, column_out, copy_column, evaluate, put_forces, unit_lane_quaternions
+from .lane_plan import (
+    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD, N,
+    N_QUATERNIONS, N_STEPS, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, OUTPUT, QUATERNIONS, REDUCE_CALL,
+    REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
+    TAU, TIME, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
+)
+from .lane_steps import dopri5_lanes, end_slopes, first_steps, midpoint_lanes, rk4_lanes
+from .plan import DOPRI5, FINISHED, H, MAX_STEP, MORE, RK4, T0, T_END
+from .tableaus import D1, D3, D4, D5, D6, D7
+
+
+# ---- the life of a state in a lane ----
+@exact
+def begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own, k):
+    """Put the next state into lane k; the code of what is wrong with it."""
+    n, nq, nv = plan[N], plan[NQ], plan[NV]
+    s = plan[NEXT]
+    plan[NEXT] = s + 1
+    for row in range(who.shape[0]):
+        who[row, k] = 0
+    who[STATE, k] = s
+    who[NEW, k] = 1
+    who[STARTED, k] = plan[METHOD] == DOPRI5
+    lane[TIME, k] = lane[T_EVAL, k] = num[T0]
+    lane[WANTED, k] = num[H]
+    lane[STEP, k] = 0.0
+    lane[ERROR_OLD, k] = 1e-4
+    for i in range(nq):
+        vectors[Y * n + i, k] = Q0[s, i]
+    for i in range(nv):
+        vectors[Y * n + nq + i, k] = P0[s, i]
+    for i in range(n):
+        vectors[LOST * n + i, k] = 0.0
+    put_constants(places, values, s, own, k)
+    if plan[TAU] != NO_TAU and plan[TAU] != CALL_TAU:
+        put_forces(plan, who, vectors, tau, k)
+    at = vectors.ctypes.data
+    forces = lanes_at(at + 8 * LANES * VECTORS * n, 0 if plan[TAU] == NO_TAU or plan[TAU] == CALL_TAU else nv)
+    code = lane_code(array_at(plan[BLOCK], UNKNOWN), lane[TIME], vectors[Y * n:Y * n + nq],
+                     vectors[Y * n + nq:Y * n + n], forces, k)
+    if code == OK:
+        unit_column(plan, vectors, k)
+    return code
+
+
+@exact
+def unit_column(plan, vectors, k):
+    """Scale the quaternions of the state in lane k to length one."""
+    n = plan[N]
+    for j in range(plan[N_QUATERNIONS]):
+        at = Y * n + plan[QUATERNIONS + j]
+        square = 0.0
+        for i in range(4):
+            square += vectors[at + i, k] * vectors[at + i, k]
+        length = sqrt(square)
+        for i in range(4):
+            vectors[at + i, k] /= length
+
+
+@exact
+def end_state(plan, lane, who, code, status, reached, counts, k):
+    """The state in lane k is done."""
+    s = who[STATE, k]
+    status[s] = code
+    reached[s] = lane[TIME, k]
+    counts[s, 0] = who[STEPS, k]
+    counts[s, 1] = who[REJECTED, k]
+    who[STATE, k] = -1
+    who[FAIL, k] = 0
+    plan[DONE] += 1
+
+
+# ---- output ----
+@exact
+def between(plan, vectors, theta, h, k, out):
+    """State at theta of the step from Y to Y_NEW in lane k; see `dense`."""
+    n, rest = plan[N], 1.0 - theta
+    for i in range(n):
+        y, k1 = vectors[Y * n + i, k], vectors[K1 * n + i, k]
+        difference = vectors[Y_NEW * n + i, k] - y
+        bulge = h * k1 - difference
+        r4 = difference - h * vectors[K7 * n + i, k] - bulge
+        r5 = 0.0
+        if plan[METHOD] == DOPRI5:
+            r5 = h * (D1 * k1 + D3 * vectors[K3 * n + i, k] + D4 * vectors[K4 * n + i, k] + D5 * vectors[K5 * n + i, k]
+                      + D6 * vectors[K6 * n + i, k] + D7 * vectors[K7 * n + i, k])
+        inner = bulge + theta * (r4 + rest * r5)
+        out[i] = y + theta * (difference + rest * inner)
+    for j in range(plan[N_QUATERNIONS]):
+        at = plan[QUATERNIONS + j]
+        square = 0.0
+        for i in range(4):
+            square += out[at + i] * out[at + i]
+        factor = 1.0 / sqrt(square)
+        for i in range(4):
+            out[at + i] *= factor
+
+
+@exact
+def give(plan, who, t, y, j, out_q, out_p, kept, done, k):
+    """Write the state y as output number j, or let the user's function see it; whether all went well."""
+    s, nq = who[STATE, k], plan[NQ]
+    if plan[OUTPUT] == WRITE_TIMES:
+        for i in range(nq):
+            out_q[s, j, i] = y[i]
+        for i in range(plan[NV]):
+            out_p[s, j, i] = y[nq + i]
+        return True
+    done[0] = 0
+    call_user(plan[REDUCE_CALL], t, y.ctypes.data, y.ctypes.data + 8 * nq, kept[s].ctypes.data, plan[FIRST] + s,
+              done.ctypes.data)
+    return done[0] != 0
+
+
+@exact
+def give_step(plan, lane, who, vectors, times, out_q, out_p, kept, scratch, done, k):
+    """All output of the step from Y to Y_NEW in lane k; whether all went well."""
+    n, t, t_new = plan[N], lane[TIME, k], lane[T_NEW, k]
+    h = lane[STEP, k]
+    y = scratch[:n]
+    if plan[OUTPUT] == REDUCE_STEPS:
+        column_out(vectors, n, Y_NEW, k, y)
+        return give(plan, who, t_new, y, 0, out_q, out_p, kept, done, k)
+    j = who[NEXT_EVAL, k]
+    good = True
+    while good and j < times.shape[0] and (times[j] <= t_new if h > 0.0 else times[j] >= t_new):
+        if times[j] == t_new:
+            column_out(vectors, n, Y_NEW, k, y)
+        else:
+            between(plan, vectors, (times[j] - t) / h, h, k, y)
+        good = give(plan, who, times[j], y, j, out_q, out_p, kept, done, k)
+        j += 1
+    who[NEXT_EVAL, k] = j
+    return good
+
+
+@exact
+def give_first(plan, num, who, vectors, times, out_q, out_p, kept, scratch, done, k):
+    """The output at the beginning."""
+    y = scratch[:plan[N]]
+    if plan[OUTPUT] == REDUCE_STEPS or (times.shape[0] > 0 and times[0] == num[T0]):
+        column_out(vectors, plan[N], Y, k, y)
+        who[NEXT_EVAL, k] = 1
+        return give(plan, who, num[T0], y, 0, out_q, out_p, kept, done, k)
+    return True
+
+
+# ---- steps ----
+@exact
+def refresh(plan, num, lane, who, vectors, atol, tau, scratch, done):
+    """K1 where it is not known yet, and the first step of new states."""
+    n, wanted = plan[N], 0
+    for k in range(LANES):
+        stale = who[STATE, k] >= 0 and who[FRESH, k] == 0
+        wanted += stale and (plan[METHOD] == RK4 or plan[METHOD] == DOPRI5 or who[STARTED, k] == 0)
+        lane[T_EVAL, k] = lane[TIME, k]
+    if wanted == 0:
+        return
+    evaluate(plan, lane, who, vectors, tau, scratch, done, Y, NEW_SLOPE)
+    seeking = 0
+    for k in range(LANES):
+        if who[STATE, k] < 0:
+            who[FAIL, k] = 0
+            continue
+        if who[FRESH, k] == 0:
+            copy_column(vectors, n, NEW_SLOPE, K1, k)
+            who[FRESH, k] = 1
+        if who[FAIL, k] == 0 and who[NEW, k] != 0 and plan[METHOD] == DOPRI5 and lane[WANTED, k] == 0.0:
+            who[SEEKING, k] = 1
+            seeking += 1
+    if seeking > 0:
+        first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done)
+
+
+@exact
+def aim(plan, num, lane, who, k):
+    """STEP and T_NEW of lane k."""
+    t, t_end = lane[TIME, k], num[T_END]
+    if plan[METHOD] == DOPRI5:
+        span, wanted = t_end - t, lane[WANTED, k]
+        if abs(wanted) > num[MAX_STEP]:
+            wanted = num[MAX_STEP] if span > 0.0 else -num[MAX_STEP]
+        h = span if abs(1.01 * wanted) >= abs(span) else wanted
+        lane[WANTED, k] = wanted
+        lane[STEP, k] = h
+        lane[T_NEW, k] = t_end if h == span else t + h
+    else:
+        number = who[STEPS, k] + 1
+        lane[T_NEW, k] = t_end if number == plan[N_STEPS] else num[T0] + number * num[H]
+        lane[STEP, k] = lane[T_NEW, k] - t
+
+
+@exact
+def judge(num, lane, who, k):
+    """Whether the step of Dormand-Prince in lane k is accepted, and the size of the next; a collapse is a FAIL."""
+    h, wanted, error = lane[STEP, k], lane[WANTED, k], lane[ERROR, k]
+    smallest = 16.0 * EPSILON * abs(lane[TIME, k]) + 1e-18 * abs(num[T_END] - num[T0])
+    following = next_step(h, error, lane[ERROR_OLD, k], who[STARTED, k] == 1)
+    if not error <= 1.0:
+        lane[WANTED, k] = following
+        who[REJECTED, k] += 1
+        who[STARTED, k] = 0  # the step after a rejected one does not grow
+        if abs(following) < smallest:
+            if error < NO_STEP or who[FAIL, k] == 0:
+                who[FAIL, k] = STEP_COLLAPSED
+        else:
+            who[FAIL, k] = 0
+        return False
+    who[STARTED, k] = 1
+    if abs(following) < abs(wanted) and abs(h) < abs(wanted):
+        following = wanted
+    lane[WANTED, k] = following
+    lane[ERROR_OLD, k] = max(error, 1e-4)
+    return True
+
+
+@checked
+def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, own, times, out_q, out_p, kept, status,
+              reached, counts, scratch, done):
+    """Steps until all states of the piece are done or the budget is used up."""
+    n, method = plan[N], plan[METHOD]
+    for _ in range(plan[BUDGET]):
+        busy = 0
+        for k in range(LANES):
+            while who[STATE, k] < 0 and plan[NEXT] < plan[END]:
+                code = begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own, k)
+                if code != OK:
+                    end_state(plan, lane, who, code, status, reached, counts, k)
+            busy += who[STATE, k] >= 0
+        if busy == 0:
+            return FINISHED
+        refresh(plan, num, lane, who, vectors, atol, tau, scratch, done)
+        for k in range(LANES):
+            if who[STATE, k] < 0:
+                continue
+            if who[FAIL, k] == 0 and who[NEW, k] != 0:
+                who[NEW, k] = 0
+                if not give_first(plan, num, who, vectors, times, out_q, out_p, kept, scratch, done, k):
+                    who[FAIL, k] = CALLBACK_FAILED
+            if who[FAIL, k] != 0:
+                end_state(plan, lane, who, who[FAIL, k], status, reached, counts, k)
+            else:
+                aim(plan, num, lane, who, k)
+        if method == DOPRI5:
+            dopri5_lanes(plan, num, lane, who, vectors, atol, tau, scratch, done)
+            unit_lane_quaternions(plan, vectors, Y_NEW, K7)
+        elif method == RK4:
+            rk4_lanes(plan, num, lane, who, vectors, tau, scratch, done)
+            unit_lane_quaternions(plan, vectors, Y_NEW, -1)
+        else:
+            midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done)
+        if method != DOPRI5:
+            for k in range(LANES):
+                if who[FAIL, k] == 0 and not column_finite(vectors, n, Y_NEW, k):
+                    who[FAIL, k] = NOT_FINITE
+            if plan[SLOPES] != 0:
+                end_slopes(plan, lane, who, vectors, tau, scratch, done)
+        for k in range(LANES):
+            if who[STATE, k] < 0:
+                who[FAIL, k] = 0
+                continue
+            accepted = judge(num, lane, who, k) if method == DOPRI5 else who[FAIL, k] == 0
+            if accepted:
+                who[STEPS, k] += 1
+                if not give_step(plan, lane, who, vectors, times, out_q, out_p, kept, scratch, done, k):
+                    who[FAIL, k] = CALLBACK_FAILED
+                lane[TIME, k] = lane[T_NEW, k]
+                copy_column(vectors, n, Y_NEW, Y, k)
+                if method == DOPRI5 or plan[SLOPES] != 0:
+                    copy_column(vectors, n, K7, K1, k)
+                else:
+                    who[FRESH, k] = 0
+            if who[FAIL, k] != 0:
+                end_state(plan, lane, who, who[FAIL, k], status, reached, counts, k)
+            elif lane[TIME, k] == num[T_END]:
+                end_state(plan, lane, who, OK, status, reached, counts, k)
+    return MORE

@@ -1,0 +1,93 @@
+"""Simplified Newton iteration for the stages of a Gauss method, where plain iteration does not converge.
+
+The stage slopes solve k_i - f(t + c_i h, y + h sum_j a_ij k_j) = 0. With the Jacobian J = df/dy at one state,
+
+    (E - h A x J) dk = f(...) - k,   k += dk
+
+(x: the Kronecker product; E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., section IV.8).
+J is taken by differences, W = E - h A x J is factored once and kept while the iteration converges fast.
+
+`matrix` holds W, row by row, and behind it J and a right-hand side; `pivots` the rows chosen by the factorization.
+"""
+
+from ...core.jit import checked, exact
+from ...core.number import get, put
+from .common import at, evaluate, finite
+from .plan import K6, K7, N, STAGES, TEMP, Y
+from .tableaus import GAUSS_A
+
+DIFFERENCE = 1.5e-8  # square root of the rounding unit
+
+
+@checked
+def jacobian(plan, num, t, work, J):
+    """J = df/dy at (t, y) by differences, row by row; False when f failed."""
+    n = plan[N]
+    y, moved, slope, slope_moved = at(plan, Y), at(plan, TEMP), at(plan, K7), at(plan, K6)
+    if not evaluate(plan, num, t, work, y, slope):
+        return False
+    size = 0.0
+    for i in range(n):
+        put(work, moved + i, get(work, y + i))
+        size = max(size, abs(get(work, y + i)))
+    for j in range(n):
+        step = DIFFERENCE * max(abs(get(work, y + j)), 1e-3 * size, 1e-3)
+        put(work, moved + j, get(work, y + j) + step)
+        step = get(work, moved + j) - get(work, y + j)
+        if not evaluate(plan, num, t, work, moved, slope_moved):
+            return False
+        for i in range(n):
+            J[i * n + j] = (get(work, slope_moved + i) - get(work, slope + i)) / step
+        put(work, moved + j, get(work, y + j))
+    return finite(J, 0, n * n)
+
+
+@checked
+def factor(plan, h, J, W, pivots):
+    """W = L U with partial pivoting; False when it is singular."""
+    n, s = plan[N], plan[STAGES]
+    m = s * n
+    for a in range(s):
+        for i in range(n):
+            row = (a * n + i) * m
+            for b in range(s):
+                for j in range(n):
+                    W[row + b * n + j] = -h * GAUSS_A[s, a, b] * J[i * n + j]
+            W[row + a * n + i] += 1.0
+    for c in range(m):
+        best = c
+        for r in range(c + 1, m):
+            if abs(W[r * m + c]) > abs(W[best * m + c]):
+                best = r
+        pivots[c] = best
+        if not abs(W[best * m + c]) > 0.0:
+            return False
+        if best != c:
+            for j in range(m):
+                W[c * m + j], W[best * m + j] = W[best * m + j], W[c * m + j]
+        inverse = 1.0 / W[c * m + c]
+        for r in range(c + 1, m):
+            if W[r * m + c] != 0.0:
+                factor_rc = W[r * m + c] * inverse
+                W[r * m + c] = factor_rc
+                for j in range(c + 1, m):
+                    W[r * m + j] -= factor_rc * W[c * m + j]
+    return True
+
+
+@exact
+def solve(m, W, pivots, x):
+    """x = W^-1 x for the factors of `factor`."""
+    for c in range(m):
+        best = pivots[c]
+        x[c], x[best] = x[best], x[c]
+    for r in range(m):
+        total = x[r]
+        for j in range(r):
+            total -= W[r * m + j] * x[j]
+        x[r] = total
+    for r in range(m - 1, -1, -1):
+        total = x[r]
+        for j in range(r + 1, m):
+            total -= W[r * m + j] * x[j]
+        x[r] = total / W[r * m + r]

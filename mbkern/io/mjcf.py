@@ -1,0 +1,253 @@
+"""Machines in MuJoCo's format (MJCF), through MuJoCo's own compiler.
+
+MuJoCo reads the file, computes masses from shapes and resolves defaults; what it compiled is taken over joint by joint.
+A MuJoCo joint turns the body about an anchor p fixed in the body: constant steps p and -p around the moving one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike, fspath
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import MethodError, ModelError, ModelWarning
+from ..model import checks
+from ..model.builder import ModelBuilder
+from ..model.joint import Ball, Element, Free, Joint, Step
+from ..model.model import WORLD, Model
+from . import xml
+
+Armature = Literal["error", "drop"]
+#: An anchor or a reference closer to zero than this is zero.
+TINY = 1e-14
+
+
+def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = "error") -> Model:
+    """Read a machine from an MJCF file or text; needs the package mujoco (``pip install mbkern[mjcf]``).
+
+    Bodies and coordinates have the names of bodies and joints. Coordinates are MuJoCo's qpos, in the same order; a free
+    joint's linear speeds are in body axes here and in world axes there. Springs, dampers and gravity act as in MuJoCo;
+    joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`. What has no place in the
+    model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
+
+    Parameters
+    ----------
+    path_or_xml : path, str or bytes
+        A file (with the files that it includes and the meshes that give masses), or the XML text itself.
+    armature : "error" or "drop"
+        What to do with rotor inertia that MuJoCo adds to the diagonal of the mass matrix. A tree of rigid bodies has no
+        such term, so by default the file is refused; "drop" leaves it out and says so in the warning.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> model = mb.load_mjcf('''
+    ... <mujoco model="pendulum"><worldbody>
+    ...   <body name="rod">
+    ...     <joint name="swing" axis="0 1 0" damping="0.1"/>
+    ...     <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.05" contype="0" conaffinity="0"/>
+    ...   </body>
+    ... </worldbody></mujoco>''')  # doctest: +SKIP
+    >>> model.coordinate_names  # doctest: +SKIP
+    ('swing',)
+    """
+    if armature not in ("error", "drop"):
+        raise ModelError(f"load_mjcf: armature must be 'error' or 'drop', got {checks.show(armature)}")
+    theirs, mujoco = _compiled(path_or_xml)
+    return _Reader(theirs, mujoco, armature).model()
+
+
+def _compiled(path_or_xml: str | bytes | PathLike[str]) -> tuple[Any, Any]:
+    """MuJoCo's own model."""
+    document, source = xml.read(path_or_xml, "load_mjcf")
+    try:
+        import mujoco
+    except ImportError:
+        raise MethodError("load_mjcf: the package mujoco is not installed; pip install mbkern[mjcf]") from None
+    root = xml.parse(document, source)  # refuses entities and garbage before MuJoCo sees them
+    if root.tag not in ("mujoco", "mujocoinclude"):
+        raise root.error("expected <mujoco> as the outermost element of an MJCF file")
+    try:
+        if source:
+            return mujoco.MjModel.from_xml_path(fspath(path_or_xml)), mujoco
+        return mujoco.MjModel.from_xml_string(document.decode("utf-8")), mujoco
+    except (ValueError, RuntimeError) as error:
+        message = " ".join(str(error).split())
+        raise ModelError(f"{source}MuJoCo refuses it: {message}") from None
+
+
+class _Reader:
+    """From a compiled MuJoCo model to ours."""
+
+    def __init__(self, theirs: Any, mujoco: Any, armature: Armature) -> None:
+        self.m, self.mujoco, self.armature = theirs, mujoco, armature
+        self.notes: list[str] = []
+        self.names = self._body_names()
+
+    def model(self) -> Model:
+        m = self.m
+        off = self.mujoco.mjtDisableBit
+        self.no_springs = bool(m.opt.disableflags & off.mjDSBL_SPRING)
+        self.no_dampers = bool(m.opt.disableflags & off.mjDSBL_DAMPER)
+        weightless = bool(m.opt.disableflags & off.mjDSBL_GRAVITY)
+        self._refuse()
+        builder = ModelBuilder(gravity=np.zeros(3) if weightless else np.array(m.opt.gravity), name=self._model_name())
+        for b in range(1, m.nbody):
+            try:
+                builder.add_body(self.names[b], **self._body(b))
+            except ModelError as error:
+                raise ModelError(f"load_mjcf: {error}") from None
+        if not len(builder):
+            raise ModelError("load_mjcf: the worldbody has no body")
+        model = builder.build()
+        self._list_unused()
+        if self.notes:
+            warnings.warn(f"load_mjcf: not in the model: {'; '.join(self.notes)}", ModelWarning, stacklevel=3)
+        return model
+
+    # ---- bodies and joints ----------------------------------------------------------------------------------------
+
+    def _body(self, b: int) -> dict[str, Any]:
+        m = self.m
+        R = np.array(checks.rotation(_unit(m.body_iquat[b]), "inertia axes"))
+        J = R @ np.diag(m.body_inertia[b]) @ R.T
+        first = int(m.body_jntadr[b])
+        joints = range(first, first + int(m.body_jntnum[b])) if first >= 0 else range(0)
+        elements: list[Element] = []
+        stiffness: list[float] = []
+        rest: list[float] = []
+        dofs: list[int] = []
+        limits: list[tuple[float, float, float, float]] = []
+        for j in joints:
+            moving, spring, reference, bounds = self._joint(j)
+            elements += moving
+            freedoms = sum(element.nv for element in moving)
+            stiffness += [spring] * freedoms
+            rest += [reference] * freedoms
+            limits += [bounds] * freedoms
+            dofs += range(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + freedoms)
+        is_free = any(isinstance(element, Free) for element in elements)
+        damping = np.zeros(len(dofs)) if self.no_dampers else m.dof_damping[dofs]
+        return {
+            "parent": self.names[int(m.body_parentid[b])],
+            "joint": Joint(tuple(elements), self._kind(joints)),
+            "mass": float(m.body_mass[b]),
+            "com": m.body_ipos[b].tolist(),
+            "inertia": 0.5 * (J + J.T),
+            # qpos of a free joint is the pose itself
+            "position": (0.0, 0.0, 0.0) if is_free else m.body_pos[b].tolist(),
+            "rotation": None if is_free else _unit(m.body_quat[b]),
+            "stiffness": stiffness,
+            "damping": damping.tolist(),
+            "rest": rest,
+            "limits": tuple(zip(*limits, strict=True)) if limits else None,
+            "friction": m.dof_frictionloss[dofs].tolist(),
+            "check_inertia": False,  # MuJoCo has checked it
+        }
+
+    def _joint(self, j: int) -> tuple[list[Element], float, float, tuple[float, float, float, float]]:
+        """Steps of one joint, its spring and where that is relaxed, its limits."""
+        m, types = self.m, self.mujoco.mjtJoint
+        name = m.joint(j).name or None
+        spring = 0.0 if self.no_springs else float(m.jnt_stiffness[j])
+        kind = int(m.jnt_type[j])
+        infinity = float("inf")
+        anchor = _constant("translate", m.jnt_pos[j])
+        back = _constant("translate", -m.jnt_pos[j])
+        if kind == types.mjJNT_FREE or kind == types.mjJNT_BALL:
+            if spring:
+                raise ModelError(
+                    f"load_mjcf: joint {name!r}: a spring on a quaternion joint has no single coordinate; "
+                    "take three hinges, or set its stiffness to 0 and apply the spring as tau"
+                )
+            bounds = (-infinity, infinity, infinity, infinity)
+            if m.jnt_limited[j]:
+                self.notes.append(f"the limit of ball joint {name or j!r}")
+            return ([Free(name)] if kind == types.mjJNT_FREE else [*anchor, Ball(name), *back]), 0.0, 0.0, bounds
+        at = int(m.jnt_qposadr[j])
+        axis = m.jnt_axis[j]
+        reference = float(m.qpos0[at])
+        move: Literal["rotate", "translate"] = "rotate" if kind == types.mjJNT_HINGE else "translate"
+        zero = _constant(move, -reference * axis)  # the body stands as drawn at qpos = ref
+        step = Step(move, tuple(axis.tolist()), None, name)
+        lower, upper = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-infinity, infinity)
+        effort = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else infinity
+        steps = [*anchor, *zero, step, *back] if move == "rotate" else [*zero, step]
+        return steps, spring, float(m.qpos_spring[at]), (lower, upper, infinity, effort)
+
+    def _kind(self, joints: range) -> str:
+        if not joints:
+            return "weld"
+        if len(joints) > 1:
+            return "custom"
+        return ("free", "ball", "prismatic", "revolute")[int(self.m.jnt_type[joints[0]])]
+
+    # ---- names ------------------------------------------------------------------------------------------------------
+
+    def _body_names(self) -> list[str]:
+        given = [self.m.body(b).name for b in range(self.m.nbody)]
+        taken = {WORLD, *given}
+        names = [WORLD]
+        for b, name in enumerate(given[1:], start=1):
+            if not name or name == WORLD:
+                name = next(n for k in range(len(given) + 1) if (n := f"body{b}{'_' * k}") not in taken)
+            taken.add(name)
+            names.append(name)
+        return names
+
+    def _model_name(self) -> str:
+        raw: bytes = self.m.names
+        name = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+        return "" if name == "MuJoCo Model" else name
+
+    # ---- what does not map ------------------------------------------------------------------------------------------
+
+    def _refuse(self) -> None:
+        m = self.m
+        rotors = [m.joint(int(j)).name or f"joint {j}" for j in np.unique(m.dof_jntid[m.dof_armature != 0.0])]
+        if rotors and self.armature == "error":
+            raise ModelError(
+                f"load_mjcf: armature on {_some(rotors)}: rotor inertia on the diagonal of the mass matrix alone "
+                "belongs to no rigid body of the tree; load with armature=\"drop\" to leave it out"
+            )
+        if rotors:
+            self.notes.append(f"armature of {_some(rotors)}")
+        for name, what in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):
+            if np.any(getattr(m, name, 0.0)):
+                self.notes.append(f"the nonlinear part of joint {what}")
+
+    def _list_unused(self) -> None:
+        m, disable = self.m, self.m.opt.disableflags
+        off = self.mujoco.mjtDisableBit
+        colliding = int(np.sum((m.geom_contype != 0) | (m.geom_conaffinity != 0)))
+        if colliding and not disable & off.mjDSBL_CONTACT:
+            self.notes.append(f"contacts ({colliding} geoms that can touch)")
+        for count, what in (
+            (m.ntendon, "tendons"), (m.nu, "actuators"), (m.neq, "equality constraints"), (m.nflex, "flexible bodies"),
+            (m.nplugin, "plugins"), (m.nmocap, "mocap bodies (fixed where they stand)"),
+            (int(np.sum(m.body_gravcomp != 0.0)), "bodies with gravity compensation"),
+        ):  # fmt: skip
+            if count:
+                self.notes.append(f"{what} ({count})")
+        if m.opt.density or m.opt.viscosity:
+            self.notes.append("fluid forces")
+
+
+def _constant(move: Literal["rotate", "translate"], vector: Any) -> list[Element]:
+    """A constant step along (or about) a vector by its length; nothing for a zero vector."""
+    amount = float(np.linalg.norm(vector))
+    return [Step(move, tuple((vector / amount).tolist()), amount)] if amount > TINY else []
+
+
+def _unit(quaternion: Any) -> tuple[float, ...]:
+    return tuple((quaternion / np.linalg.norm(quaternion)).tolist())
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,392 @@
+"""Robots in the Unified Robot Description Format (URDF), read with the standard library alone.
+
+Each link becomes a body whose frame is the link frame, each joint the joint that carries it; a fixed joint is a weld,
+which costs nothing in the kernels. Positions come as ``xyz``, rotations as ``rpy``: R = Rz(yaw) Ry(pitch) Rx(roll),
+child axes -> parent axes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ModelError, ModelWarning
+from ..model import checks
+from ..model.builder import STANDARD_GRAVITY, ModelBuilder
+from ..model.joint import Free, Joint, Step, planar, weld
+from ..model.model import WORLD, Model
+from . import xml
+from .xml import Element
+
+#: How a floating base is named in coordinates: "floating_base.x" and so on.
+FLOATING_BASE = "floating_base"
+#: Moments of inertia (m^2, per kg) below this are the round-off of a zero.
+ROUND_OFF = 1e-14
+#: A limit of this size or beyond is none: the format has no infinity.
+NO_LIMIT = 1e300
+_READ = {
+    "robot": {"link", "joint"},
+    "link": {"inertial"},
+    "inertial": {"origin", "mass", "inertia"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"},
+}
+_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+Mimic = Literal["error", "free", "fix"]
+
+
+def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = False, *,
+              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "error", check_inertia: bool = True) -> Model:
+    """Read a robot from a URDF file or text.
+
+    Bodies are named after the links, coordinates after the joints (a floating joint ``j`` gives ``j.x`` ... ``j.qz``,
+    a planar one ``j.x``, ``j.y``, ``j.angle``). Meshes and package paths are never opened. Joint damping acts as
+    damping; limits and friction are kept as data in `Model.limits` and `Model.friction`. A root link called "world"
+    without inertia is the world itself. What has no part in the dynamics is listed once in a `ModelWarning`.
+
+    Parameters
+    ----------
+    path_or_xml : path, str or bytes
+        A file, or the XML text itself.
+    floating_base : bool
+        Let the root link move freely (coordinates ``floating_base.x`` ... ``floating_base.qz``) instead of welding it
+        to the world.
+    gravity : 3 numbers
+        In world axes, m/s^2; URDF does not say.
+    mimic : "error", "free" or "fix"
+        What to do with a joint that mimics another one. A model has no joint whose coordinate moves two bodies, so by
+        default such a file is refused. "free" makes it a coordinate of its own (as Pinocchio does by default), "fix"
+        holds it where it is when the joint that it mimics is at zero.
+    check_inertia : bool
+        Refuse links whose inertia no rigid body has (negative, or against the triangle inequality of the principal
+        moments). Many robot files contain such links; False takes them as they are and lists them in the warning.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> model = mb.load_urdf('''
+    ... <robot name="pendulum">
+    ...   <link name="base"/>
+    ...   <link name="bob">
+    ...     <inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+    ...       <inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    ...   </link>
+    ...   <joint name="swing" type="continuous">
+    ...     <parent link="base"/><child link="bob"/><axis xyz="0 1 0"/><dynamics damping="0.3"/>
+    ...   </joint>
+    ... </robot>''')
+    >>> print(model.describe())
+    Model 'pendulum': 2 bodies, 1 freedom (nq = 1), total mass 2 kg
+    world
+      base: weld, 0 kg
+        bob: continuous [rotate y] (swing), 2 kg
+    >>> model.damping
+    array([0.3])
+    """
+    if mimic not in ("error", "free", "fix"):
+        raise ModelError(f"load_urdf: mimic must be 'error', 'free' or 'fix', got {checks.show(mimic)}")
+    document, source = xml.read(path_or_xml, "load_urdf")
+    root = xml.parse(document, source)
+    if root.tag != "robot":
+        raise root.error("expected <robot> as the outermost element of a URDF file")
+    links = _by_name(root.all("link"), "link")
+    joints = _by_name(root.all("joint"), "joint")
+    if not links:
+        raise root.error("the robot has no <link>")
+    tree = _tree(root, links, joints)
+    builder = ModelBuilder(gravity=gravity, name=root.attributes.get("name", ""))
+    names = _body_names(tree, floating_base)
+    suspects: list[str] = []  # links with an impossible inertia that is taken all the same
+    for link, carrier in tree:
+        if names[link.text("name")] == WORLD:
+            continue  # the root link is the world itself
+        body: dict[str, Any] = _inertial(link, check_inertia, suspects)
+        if carrier is None:
+            body["joint"] = Joint((Free(FLOATING_BASE),), "free") if floating_base else weld()
+        else:
+            body["parent"] = names[_reference(carrier, "parent")]
+            body |= _joint(carrier, joints, mimic)
+        try:
+            builder.add_body(names[link.text("name")], check_inertia=check_inertia, **body)
+        except ModelError as error:
+            raise link.error(str(error)) from None
+    if not len(builder):
+        raise root.error("the robot has no link beside the world")
+    try:
+        model = builder.build()
+    except ModelError as error:
+        raise root.error(_with_line(str(error), links)) from None
+    _warn(root, joints, mimic, suspects)
+    return model
+
+
+@dataclass(slots=True)
+class _Placement:
+    """An <origin>."""
+
+    position: tuple[float, ...]
+    rotation: NDArray[np.float64]
+
+
+def rpy_matrix(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+    """Rz(yaw) Ry(pitch) Rx(roll): axes of the placed frame -> axes of the frame that it is placed in."""
+    cr, sr, cp, sp, cy, sy = (f(x) for x in (roll, pitch, yaw) for f in (math.cos, math.sin))
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+# ---- the tree ------------------------------------------------------------------------------------------------------
+
+
+def _by_name(elements: Iterable[Element], what: str) -> dict[str, Element]:
+    table: dict[str, Element] = {}
+    for element in elements:
+        name = element.text("name")
+        if name in table:
+            raise element.error(
+                f"a {what} of this name stands already in line {table[name].line}; names must be unique"
+            )
+        table[name] = element
+    return table
+
+
+def _reference(joint: Element, role: str) -> str:
+    """Name of the link that a joint gives as its parent or child."""
+    element = joint.one(role)
+    if element is None:
+        raise joint.error(f"<{role} link=.../> is missing")
+    return element.text("link")
+
+
+def _tree(root: Element, links: dict[str, Element], joints: dict[str, Element]) -> list[tuple[Element, Element | None]]:
+    """Links with the joint that carries them (None for the root), parents first, otherwise in the order of the file."""
+    carriers: dict[str, Element] = {}
+    children: dict[str, list[str]] = {name: [] for name in links}
+    for joint in joints.values():
+        ends = {role: _reference(joint, role) for role in ("parent", "child")}
+        for role, name in ends.items():
+            if name not in links:
+                raise joint.error(f"its {role} link {name!r} does not exist.{checks.near(name, links)}")
+        if ends["child"] in carriers:
+            other = carriers[ends["child"]]
+            raise joint.error(
+                f"link {ends['child']!r} is already the child of {other.what}; a closed loop is not a tree: "
+                "cut it open and model the closure as a constraint or a force"
+            )
+        if ends["child"] == ends["parent"]:
+            raise joint.error(f"link {ends['child']!r} is its own parent")
+        carriers[ends["child"]] = joint
+        children[ends["parent"]].append(ends["child"])
+    bases = [name for name in links if name not in carriers]
+    if len(bases) > 1:
+        shown = ", ".join(f"{name!r} (line {links[name].line})" for name in bases[:5])
+        raise links[bases[1]].error(
+            f"more than one root link: {shown}{', ...' if len(bases) > 5 else ''}; "
+            "every link but one must be the child of a joint"
+        )
+    order: list[str] = []
+    stack = bases[:1]
+    while stack:
+        name = stack.pop()
+        order.append(name)
+        stack.extend(reversed(children[name]))
+    if len(order) < len(links):
+        left = next(name for name in links if name not in set(order))
+        ring = [left]
+        while (parent := _reference(carriers[ring[-1]], "parent")) not in ring:
+            ring.append(parent)
+        ring = [*ring[ring.index(parent) :], parent]
+        raise carriers[ring[0]].error(
+            "the links do not form a tree: " + " is carried by ".join(repr(name) for name in ring)
+        )
+    return [(links[name], carriers.get(name)) for name in order]
+
+
+def _body_names(tree: list[tuple[Element, Element | None]], floating_base: bool) -> dict[str, str]:
+    """Link name -> body name. They differ only for links called "world", which is the name of the ground."""
+    names = {link.text("name"): link.text("name") for link, _ in tree}
+    if WORLD in names:
+        root = tree[0][0]
+        is_ground = root.text("name") == WORLD and root.one("inertial") is None and not floating_base
+        if not is_ground:
+            names[WORLD] = next(n for k in range(len(names) + 1) if (n := f"{WORLD}_link{k or ''}") not in names)
+    return names
+
+
+# ---- one link, one joint --------------------------------------------------------------------------------------------
+
+
+def _origin(element: Element) -> _Placement:
+    origin = element.one("origin")
+    if origin is None:
+        return _Placement((0.0, 0.0, 0.0), np.eye(3))
+    position = origin.numbers("xyz", 3, (0.0, 0.0, 0.0))
+    if "quat_xyzw" in origin.attributes:
+        if "rpy" in origin.attributes:
+            raise origin.error("both rpy and quat_xyzw are given; only one is allowed")
+        x, y, z, w = origin.numbers("quat_xyzw", 4)
+        try:
+            return _Placement(position, np.array(checks.rotation((w, x, y, z), "quat_xyzw")))
+        except ModelError as error:
+            raise origin.error(str(error)) from None
+    return _Placement(position, rpy_matrix(*origin.numbers("rpy", 3, (0.0, 0.0, 0.0))))
+
+
+def _inertial(link: Element, check_inertia: bool, suspects: list[str]) -> dict[str, Any]:
+    """mass, com and inertia about it in the axes of the link; nothing for a link without <inertial>."""
+    inertial = link.one("inertial")
+    if inertial is None:
+        return {}
+    mass, inertia = inertial.one("mass"), inertial.one("inertia")
+    if mass is None or inertia is None:
+        raise inertial.error(f"<{'mass' if mass is None else 'inertia'}> of link {link.text('name')!r} is missing")
+    kilograms = mass.number("value")
+    if kilograms < 0.0:
+        raise mass.error(f"the mass of link {link.text('name')!r} must not be negative, got {kilograms}")
+    xx, yy, zz, xy, xz, yz = (inertia.number(f"i{axes}") for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
+    place = _origin(inertial)
+    R = place.rotation
+    J = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    J = 0.5 * (J + J.T)
+    if np.abs(J).max() < ROUND_OFF * kilograms:
+        J = np.zeros((3, 3))
+    try:
+        checks.inertia(J, f"link {link.text('name')!r}")
+    except ModelError as error:
+        if check_inertia or not np.isfinite(J).all():
+            raise inertia.error(f"{error} check_inertia=False takes it as it is") from None
+        suspects.append(link.text("name"))
+    return {"mass": kilograms, "com": place.position, "inertia": J}
+
+
+def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic) -> dict[str, Any]:
+    """The arguments of `ModelBuilder.add_body` that a joint decides."""
+    name, kind = joint.text("name"), joint.text("type")
+    if kind not in _TYPES:
+        raise joint.error(f"unknown joint type {kind!r}; known types: {', '.join(_TYPES)}")
+    place = _origin(joint)
+    body: dict[str, Any] = {"position": place.position, "rotation": place.rotation}
+    held = _mimicked(joint, joints, mimic)
+    if kind == "fixed":
+        body["joint"] = weld()
+        return body
+    if kind == "floating":
+        body["joint"] = Joint((Free(name),), kind)
+    elif kind == "planar":
+        normal = _axis(joint)
+        body["joint"] = planar(normal, names=[f"{name}.x", f"{name}.y", f"{name}.angle"])
+    else:
+        move: Literal["rotate", "translate"] = "translate" if kind == "prismatic" else "rotate"
+        body["joint"] = Joint((Step(move, _axis(joint), held, name),), kind)
+    if held is not None:
+        return body
+    dynamics = joint.one("dynamics")
+    if dynamics is not None:
+        for word in ("damping", "friction"):
+            value = dynamics.number(word, 0.0)
+            if value < 0.0:
+                raise dynamics.error(f"{word} of joint {name!r} must not be negative, got {value}")
+            body[word] = value
+    limit = joint.one("limit")
+    if limit is not None:
+        body["limits"] = _limits(limit, name, kind)
+    return body
+
+
+def _axis(joint: Element) -> checks.Vec3:
+    element = joint.one("axis")
+    if element is None:
+        return (1.0, 0.0, 0.0)  # the default of the format
+    try:
+        return checks.axis(element.numbers("xyz", 3), "attribute 'xyz'")
+    except ModelError as error:
+        if str(error).startswith(element.source + "<"):
+            raise
+        raise element.error(f"axis of joint {joint.text('name')!r}: {error}") from None
+
+
+def _limits(limit: Element, name: str, kind: str) -> tuple[float, float, float, float]:
+    lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    if kind not in ("revolute", "prismatic"):
+        lower, upper = -math.inf, math.inf
+    elif lower > upper:
+        raise limit.error(f"joint {name!r}: the lower limit {lower} is above the upper limit {upper}")
+    velocity, effort = (limit.number(word) if word in limit.attributes else math.inf for word in ("velocity", "effort"))
+    if velocity < 0.0 or effort < 0.0:
+        raise limit.error(f"joint {name!r}: velocity and effort must not be negative")
+    lower, upper, velocity, effort = (
+        x if abs(x) < NO_LIMIT else math.copysign(math.inf, x) for x in (lower, upper, velocity, effort)
+    )
+    return lower, upper, velocity, effort
+
+
+def _mimicked(joint: Element, joints: dict[str, Element], mimic: Mimic) -> float | None:
+    """The amount at which a mimic joint is held; None if it is (or is treated as) a coordinate of its own."""
+    element = joint.one("mimic")
+    if element is None:
+        return None
+    leader = element.text("joint")
+    if mimic == "free" or joint.text("type") in ("fixed", "floating", "planar"):
+        return None
+    if mimic == "fix":
+        return element.number("offset", 0.0)
+    if leader not in joints:
+        raise element.error(
+            f"joint {joint.text('name')!r} mimics {leader!r}, which does not exist.{checks.near(leader, joints)}"
+        )
+    raise element.error(
+        f"joint {joint.text('name')!r} mimics {leader!r}, but a model has no coordinate that moves two joints; "
+        'load with mimic="free" to make it a coordinate of its own, or mimic="fix" to hold it still'
+    )
+
+
+# ---- what is said about it ----------------------------------------------------------------------------------------
+
+
+def _with_line(message: str, links: dict[str, Element]) -> str:
+    """Add the line of the link that a message of the builder names."""
+    for name, link in links.items():
+        if message.startswith(f"body {name!r}"):
+            return f"link in line {link.line}: {message}"
+    return message
+
+
+def _warn(root: Element, joints: dict[str, Element], mimic: Mimic, suspects: list[str]) -> None:
+    """List what was not used, each tag once."""
+    ignored: Counter[str] = Counter()
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        for child in element.children:
+            if child.tag in _READ.get(element.tag, ()):
+                stack.append(child)
+            elif element.tag in _READ:
+                ignored[child.tag] += 1
+    notes = []
+    if ignored:
+        notes.append("not used, as dynamics does not need it: " + ", ".join(
+            f"<{tag}> ({count})" for tag, count in sorted(ignored.items())))
+    followers = [name for name, joint in joints.items() if joint.one("mimic") is not None]
+    if followers:
+        done = "made coordinates of their own" if mimic == "free" else "held still"
+        notes.append(f"mimic joints {done}: {', '.join(followers)}")
+    if suspects:
+        notes.append(f"links with an inertia that no rigid body has: {', '.join(suspects)}")
+    if notes:
+        warnings.warn(f"{root.source}{'; '.join(notes)}", ModelWarning, stacklevel=3)

@@ -1,0 +1,142 @@
+"""The threads of mbkern, all in one place.
+
+Compiled code here releases the GIL and starts no threads of its own, so plain Python threads run it in parallel, and
+Numba's threading layers and thread counts are left alone. `run` shares a list of independent tasks between the
+calling thread and helpers from one pool. A task never waits for another, so any number of callers may use the pool at
+once, and as each task writes its own part of the answer, the answer does not depend on who did what.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+from .errors import MbkernError, StateError
+from .model.checks import show
+
+VARIABLE = "MBKERN_NUM_THREADS"
+MOST = 256  # helpers in the pool, over all callers; they are started only when needed
+TICK = 0.05  # seconds between two looks at progress and ctrl-C
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+
+
+def _forget_pool() -> None:
+    """In a forked process the threads of the pool do not exist."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def count(threads: Any = None) -> int:
+    """Number of threads to use.
+
+    Parameters
+    ----------
+    threads : int, optional
+        As many as wanted; by default the processors that this process may use. The environment variable
+        MBKERN_NUM_THREADS is an upper bound for both.
+
+    Examples
+    --------
+    >>> from mbkern import threads
+    >>> threads.count(1)
+    1
+    """
+    if threads is None:
+        affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+        wanted = len(affinity(0)) if affinity else os.cpu_count() or 1
+    elif isinstance(threads, bool) or not hasattr(threads, "__index__") or int(threads) < 1:
+        raise StateError("threads: expected a whole number, at least 1, or None for all processors, got "
+                         f"{show(threads)}")
+    else:
+        wanted = int(threads)
+    text = os.environ.get(VARIABLE, "").strip()
+    if text:
+        if not text.isdecimal() or int(text) < 1:
+            raise MbkernError(f"{VARIABLE}: expected a whole number, at least 1, got {text!r}; correct it or unset it")
+        wanted = min(wanted, int(text))
+    return min(wanted, MOST)
+
+
+def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None = None) -> None:
+    """Call `work` from `threads` threads at once, the caller's among them, and wait for all.
+
+    Parameters
+    ----------
+    work : callable
+        Takes pieces from a shared list (see `Pieces`) until none is left.
+    threads : int
+        From `count`.
+    watch : callable, optional
+        Called a few times a second from the calling thread while the helpers work, which then does not work itself.
+    """
+    helpers = threads if watch is not None and threads > 1 else threads - 1
+    if helpers == 0:
+        work()
+        return
+    futures = [_helpers().submit(work) for _ in range(helpers)]
+    try:
+        if helpers < threads:
+            work()
+        else:
+            assert watch is not None
+            while wait(futures, TICK).not_done:
+                watch()
+    finally:
+        wait(futures)
+    for future in futures:
+        future.result()  # an exception of a helper becomes one of the caller
+
+
+def _helpers() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(MOST, thread_name_prefix="mbkern")
+        return _pool
+
+
+class Pieces:
+    """Contiguous pieces of range(total), each a multiple of `grain` long but the last; threads take them in turn.
+
+    Parameters
+    ----------
+    total, grain : int
+    threads : int
+        Several pieces a thread: one that is held up by other load takes fewer.
+    smallest : int
+        A piece is at least so long, if there are enough.
+
+    Examples
+    --------
+    >>> from mbkern.threads import Pieces
+    >>> pieces = Pieces(10, 4, threads=1, smallest=4)
+    >>> list(iter(pieces.take, None))
+    [(0, 4), (4, 8), (8, 10)]
+    """
+
+    PER_THREAD = 4
+
+    def __init__(self, total: int, grain: int, threads: int, smallest: int) -> None:
+        wanted = max(smallest, -(-total // (threads * self.PER_THREAD)))
+        self._length = -(-wanted // grain) * grain
+        self._total = total
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def take(self) -> tuple[int, int] | None:
+        """The next piece (begin, end); None when all are taken."""
+        with self._lock:
+            begin = self._next
+            if begin >= self._total:
+                return None
+            self._next = end = min(begin + self._length, self._total)
+        return begin, end

@@ -1,0 +1,308 @@
+"""Still pictures and films with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import inputs
+from ..errors import MethodError
+from ..model.checks import show
+from ..model.model import Model
+from . import scene as scenes
+from .scene import COLORS, Array, Scene, Shape
+
+if TYPE_CHECKING:
+    from ..integrate.solution import Solution
+
+SEGMENTS = 14  # faces around a capsule
+CAP_RINGS = 3  # rings of a half sphere
+LIGHT = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
+LABELS = {"revolute": "rotation", "prismatic": "translation", "ball": "ball", "com": "centre of mass"}
+FRAMES_PER_SECOND = 25
+
+
+def draw(model: Model, q: ArrayLike | None = None, t: float = 0.0, *, axes: Any = None, frames: bool = False,
+         com: bool = True, names: bool = False, legend: bool = True, view: tuple[float, float] = (18.0, -58.0)) -> Any:
+    """Draw the tree in one configuration: bodies as capsules, joint axes by type, centres of mass.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,), optional
+        Configuration; `model.neutral()` by default.
+    t : float
+        Time in s, for driven joints.
+    axes : matplotlib 3D axes, optional
+        Where to draw; a new figure by default.
+    frames : bool
+        Draw the axes x, y, z (red, green, blue) of every body.
+    com : bool
+        Draw centres of mass.
+    names : bool
+        Write the names of the bodies.
+    legend : bool
+        Explain the colours of the joints.
+    view : (elevation, azimuth)
+        Where to look from, degrees. Up is against gravity.
+
+    Returns
+    -------
+    matplotlib 3D axes
+        Its `.figure` can be saved.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> from mbkern import viz
+    >>> axes = viz.draw(mb.zoo.pipelayer(), [0, 0, 0, 0.4, 0.5, 1.0])  # doctest: +SKIP
+    >>> axes.figure.savefig("pipelayer.png")  # doctest: +SKIP
+    """
+    if not isinstance(model, Model):
+        raise MethodError(f"draw: expected a Model, got {show(model)}")
+    state = model.neutral() if q is None else inputs.configuration(q, model)
+    scene = scenes.build(model, state[None, :], np.array([inputs.time(t)]))
+    canvas = _Canvas(scene, axes, frames=frames, com=com, names=names, legend=legend, view=view)
+    canvas.show(0)
+    return canvas.axes
+
+
+def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: int = FRAMES_PER_SECOND,
+            speed: float = 1.0, dpi: int = 100, frames: bool = False, com: bool = True,
+            view: tuple[float, float] = (18.0, -58.0)) -> Any:
+    """A film of a solution.
+
+    Parameters
+    ----------
+    solution : Solution
+    out : path, optional
+        File to write: .mp4 (needs the program ffmpeg), .gif, or .html for the page of `viewer`. Without it the
+        animation is returned for a notebook.
+    fps : int
+        Pictures a second.
+    speed : float
+        Seconds of motion in a second of film.
+    dpi : int
+        Pixels an inch; the picture is 8 by 6 inches.
+    frames, com, view
+        As in `draw`.
+
+    Returns
+    -------
+    matplotlib FuncAnimation, or Viewer for .html
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> from mbkern import viz
+    >>> model = mb.zoo.chain(3)
+    >>> solution = mb.System(model).simulate(model.neutral(), [0, 0, 0], (0, 2))
+    >>> _ = viz.animate(solution, "chain.gif")  # doctest: +SKIP
+    """
+    kind = "" if out is None else Path(out).suffix.lower()
+    if kind not in ("", ".mp4", ".gif", ".html"):
+        raise MethodError(f"animate: out must end in .mp4, .gif or .html, got {show(str(out))}")
+    if not (isinstance(fps, int) and fps > 0 and speed > 0.0):
+        raise MethodError(f"animate: fps must be a positive integer and speed positive, got {show(fps)}, {show(speed)}")
+    if kind == ".html":
+        from .viewer import viewer
+
+        page = viewer(solution)
+        page.save(str(out))
+        return page
+    _matplotlib("animate")
+    from matplotlib import animation
+
+    if kind == ".mp4" and not animation.FFMpegWriter.isAvailable():
+        raise MethodError("animate: writing .mp4 needs the program ffmpeg; install it, or write .gif or .html")
+    t, q = resampled(solution, speed / fps)
+    scene = scenes.build(solution.system.model, q, t)
+    canvas = _Canvas(scene, None, frames=frames, com=com, names=False, legend=False, view=view)
+    clock = canvas.axes.text2D(0.02, 0.95, "", transform=canvas.axes.transAxes, family="monospace")
+
+    def step(k: int) -> Sequence[Any]:
+        canvas.show(k)
+        clock.set_text(f"t = {t[k]:.2f} s")
+        return ()
+
+    film = animation.FuncAnimation(canvas.axes.figure, step, frames=len(t), interval=1000 / fps, blit=False)
+    if kind == ".mp4":
+        film.save(str(out), writer=animation.FFMpegWriter(fps=fps, bitrate=2400), dpi=dpi)
+    elif kind == ".gif":
+        film.save(str(out), writer=animation.PillowWriter(fps=fps), dpi=dpi)
+    return film
+
+
+def resampled(solution: Solution, step: float) -> tuple[Array, Array]:
+    """Times a `step` apart and the configurations there: from the dense output, else interpolated between states."""
+    t, q = solution.t, solution.q
+    if t.size == 0:
+        raise MethodError("the solution has no states to show")
+    count = max(int(np.floor(abs(t[-1] - t[0]) / step * (1.0 + 1e-12))) + 1, 1)
+    times = t[0] + np.sign(t[-1] - t[0]) * step * np.arange(count)
+    times = np.clip(times, min(t[0], t[-1]), max(t[0], t[-1]))
+    if solution._dense is not None:
+        return times, solution.sol(times)[0]
+    order = np.argsort(t, kind="stable")
+    q = _same_signs(solution.system.model, q)
+    return times, np.column_stack([np.interp(times, t[order], column[order]) for column in q.T])
+
+
+def _same_signs(model: Model, q: Array) -> Array:
+    """q with each quaternion in the half space of the one before it, so that lines between them do not cross zero."""
+    q = q.copy()
+    for at in model._quaternions.tolist():
+        flips = np.sign(np.einsum("mi,mi->m", q[1:, at : at + 4], q[:-1, at : at + 4]))
+        flips[flips == 0.0] = 1.0
+        q[1:, at : at + 4] *= np.cumprod(flips)[:, None]
+    return q
+
+
+def _matplotlib(who: str) -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MethodError(f"{who}: matplotlib is not installed; pip install mbkern[viz]") from None
+
+
+class _Canvas:
+    """Faces of all shapes in one collection, so that matplotlib sorts them by depth together."""
+
+    def __init__(self, scene: Scene, axes: Any, frames: bool, com: bool, names: bool, legend: bool,
+                 view: tuple[float, float]) -> None:
+        _matplotlib("draw")
+        from matplotlib.colors import to_rgb
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+        self.scene, self.names, self.frames = scene, names, frames
+        shapes = [shape for shape in scene.shapes if com or shape.role != "com"]
+        parts = [_mesh(shape) for shape in shapes]
+        self.faces = np.concatenate([faces for faces in parts]) if parts else np.zeros((0, 4, 3))
+        self.tracks = np.repeat([shape.track for shape in shapes], [len(faces) for faces in parts])
+        self.colors = np.repeat([to_rgb(shape.color) for shape in shapes], [len(faces) for faces in parts], axis=0)
+        if axes is None:
+            from matplotlib import pyplot
+
+            figure = pyplot.figure(figsize=(8, 6))
+            axes = figure.add_axes((0, 0, 1, 1), projection="3d")
+        elif getattr(axes, "name", "") != "3d":
+            raise MethodError("draw: axes must be three-dimensional: figure.add_subplot(projection='3d')")
+        self.axes = axes
+        nowhere = np.zeros((1, 4, 3))
+        self.collection = Poly3DCollection(nowhere, linewidths=0.3)
+        axes.add_collection3d(self.collection)
+        self.lines = Line3DCollection(nowhere, linewidths=2.0, colors=COLORS["rail"], linestyles="--")
+        if scene.rails:
+            axes.add_collection3d(self.lines)
+        self.triads = Line3DCollection(nowhere, linewidths=1.6, zorder=3)
+        if frames:
+            axes.add_collection3d(self.triads)
+        self.labels: list[Any] = []
+        self._frame_view(view)
+        self._floor()
+        if legend:
+            self._legend(shapes)
+
+    def show(self, k: int) -> None:
+        """Put everything where it is in state k."""
+        scene = self.scene
+        R = np.concatenate([scene.rotation[k], np.eye(3)[None]])  # track -1, the world, is the last
+        r = np.concatenate([scene.position[k], np.zeros((1, 3))])
+        points = np.einsum("fij,fpj->fpi", R[self.tracks], self.faces) + r[self.tracks][:, None, :]
+        points = points @ scene.up.T
+        self.collection.set_verts(points)
+        normals = np.cross(points[:, 2] - points[:, 0], points[:, 3] - points[:, 1])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+        shade = (0.62 + 0.38 * normals @ LIGHT)[:, None]
+        colors = np.clip(self.colors * shade, 0.0, 1.0)
+        self.collection.set_facecolor(colors)
+        self.collection.set_edgecolor(colors)
+        places = [((rail.track_a, rail.a), (rail.track_b, rail.b)) for rail in scene.rails]
+        ends = [[scene.up @ (R[track] @ point + r[track]) for track, point in pair] for pair in places]
+        self.lines.set_segments(ends)
+        if self.frames:
+            length = 0.35 * scene.length
+            n = scene.model.n_bodies
+            segments = [[scene.up @ r[i], scene.up @ (r[i] + length * R[i][:, a])] for i in range(n) for a in range(3)]
+            self.triads.set_segments(segments)
+            self.triads.set_color(["#d62728", "#2ca02c", "#1f77b4"] * n)
+        if self.names:
+            for label in self.labels:
+                label.remove()
+            middles = [scene.up @ (r[i] + R[i] @ np.array(body.com)) for i, body in enumerate(scene.model.body_specs)]
+            self.labels = [
+                self.axes.text(*point, f"  {name}", fontsize=8, color="#1f2430")
+                for point, name in zip(middles, scene.model.body_names, strict=True)
+            ]
+
+    def _frame_view(self, view: tuple[float, float]) -> None:
+        """Limits that hold every state, the same scale along all axes."""
+        scene = self.scene
+        n = scene.model.n_bodies
+        reach = np.concatenate([
+            scene.position[:, i] + scene.rotation[:, i] @ point
+            for i, ends in enumerate(scenes._ends(scene.model)) for point in ends if i < n
+        ]) @ scene.up.T
+        low, high = reach.min(axis=0), reach.max(axis=0)
+        low[2] = min(low[2], scene.floor)
+        middle, half = (low + high) / 2, max(float((high - low).max()) / 2, 1e-6) * 1.08
+        for k, name in enumerate("xyz"):
+            getattr(self.axes, f"set_{name}lim")(middle[k] - half, middle[k] + half)
+        self.axes.set_box_aspect((1, 1, 1), zoom=1.35)
+        self.axes.view_init(*view)
+        self.axes.set_axis_off()
+        self.middle, self.half = middle, half
+
+    def _floor(self) -> None:
+        x0, y0, half = self.middle[0], self.middle[1], self.half
+        ticks = np.linspace(-half, half, 11)
+        for tick in ticks:
+            for line in (([x0 + tick] * 2, [y0 - half, y0 + half]), ([x0 - half, x0 + half], [y0 + tick] * 2)):
+                self.axes.plot(*line, [self.scene.floor] * 2, color="#d5d9e0", linewidth=0.7, zorder=-10)
+        self.axes.computed_zorder = False  # the floor stays behind the machine
+
+    def _legend(self, shapes: list[Shape]) -> None:
+        from matplotlib.lines import Line2D
+
+        roles = [role for role in LABELS if any(shape.role == role for shape in shapes)]
+        marks = [Line2D([], [], marker="o", linestyle="", color=COLORS[role], label=LABELS[role]) for role in roles]
+        if marks:
+            self.axes.legend(handles=marks, loc="upper right", frameon=False, fontsize=9)
+
+
+# ---- faces ---------------------------------------------------------------------------------------------------------
+
+
+def _mesh(shape: Shape) -> Array:
+    """Quadrilaterals (n, 4, 3) of a shape in the frame of its track."""
+    line = shape.b - shape.a
+    length = float(np.linalg.norm(line))
+    w = line / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    u = np.eye(3)[int(np.argmin(np.abs(w)))]
+    u = u - w * (w @ u)
+    u /= np.linalg.norm(u)
+    v = np.cross(w, u)
+    if shape.kind == "sphere" or shape.kind == "capsule":
+        angles = np.linspace(0.0, np.pi / 2, CAP_RINGS + 1)
+        lower = [(-shape.radius * np.cos(a), shape.radius * np.sin(a)) for a in angles]
+        upper = [(length + shape.radius * np.sin(a), shape.radius * np.cos(a)) for a in angles]
+        profile = lower + (upper[1:] if length == 0.0 else _pieces(length, shape.radius) + upper)
+    else:
+        profile = [(0.0, 0.0), (0.0, shape.radius), (length, shape.radius), (length, 0.0)]
+    count = 4 if shape.kind == "box" else SEGMENTS
+    turn = 2.0 * np.pi * (np.arange(count + 1) + (0.5 if count == 4 else 0.0)) / count
+    ring = np.cos(turn)[:, None] * u + np.sin(turn)[:, None] * v  # (count + 1, 3)
+    rows = np.array([shape.a + height * w + radius * ring for height, radius in profile])
+    quads = np.stack([rows[:-1, :-1], rows[:-1, 1:], rows[1:, 1:], rows[1:, :-1]], axis=2)
+    return quads.reshape(-1, 4, 3)
+
+
+def _pieces(length: float, radius: float) -> list[tuple[float, float]]:
+    """Rings along a capsule: faces of similar depth everywhere, so that sorting them by depth works."""
+    count = min(int(length / (3.0 * radius)), 12)
+    return [(length * k / (count + 1), radius) for k in range(1, count + 1)]

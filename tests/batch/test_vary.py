@@ -1,0 +1,133 @@
+"""Machines that differ from state to state, against models built one by one."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from cases import random_inertia
+
+import mbkern as mb
+
+COUNT = 6
+
+
+def build(mass=1.5, com=(0.1, -0.05, 0.2), inertia=(0.1, 0.12, 0.11, 0.01, -0.02, 0.005), position=(0.3, 0.1, -0.2),
+          tip=0.4, seat=(0.0, 0.0, 0.1)):
+    """Constant steps before and behind moving ones, welds below and beyond: all that lowering merges."""
+    builder = mb.ModelBuilder(gravity=(0.2, 0.3, -9.7))
+    inner = (0.1, 0.2, 0.15)
+    builder.add_body("ground", mass=2.0, com=(0.1, 0.2, 0.3), inertia=inner)
+    builder.add_body("seat", "ground", position=seat, mass=1.0, com=(0.2, 0, 0), inertia=inner)
+    driven = [mb.rotate("z", mb.harmonic(0.3, 2.0)), mb.translate("x")]
+    builder.add_body("base", "seat", driven, mass=1.0, inertia=inner, position=(0.1, 0.0, 0.2))
+    joint = [mb.translate("y", 0.2), mb.rotate("x"), mb.rotate("z", 0.3), mb.rotate((1, 1, 0)), mb.translate("x", 0.1)]
+    builder.add_body("boom", "base", joint, mass=mass, com=com, inertia=inertia, position=position,
+                     rotation=(0.8, 0.6, 0.0, 0.0))
+    builder.add_body("tool", "boom", mass=0.7, com=(0.0, 0.1, 0.0), inertia=inner, position=(0.2, 0.0, 0.1))
+    builder.add_body("tip", "tool", mb.ball(), mass=tip, com=(0.0, 0.0, 0.1), inertia=inner, position=(0.0, 0.3, 0.0))
+    return builder.build()
+
+
+@pytest.fixture(scope="module")
+def machines():
+    rng = np.random.default_rng(3)
+    mass, tip = rng.uniform(0.5, 3.0, COUNT), rng.uniform(0.5, 3.0, COUNT)
+    com, position = rng.uniform(-0.3, 0.3, (COUNT, 3)), rng.uniform(-0.5, 0.5, (COUNT, 3))
+    inertia = np.array([random_inertia(rng, m) for m in mass])
+    seat = rng.uniform(-0.5, 0.5, (COUNT, 3))
+    varied = (build().vary(body="boom", mass=mass, com=com, inertia=inertia, position=position)
+              .vary(body="tip", mass=tip).vary(body="seat", position=seat))
+    alone = [build(mass[i], com[i], inertia[i], position[i], tip[i], seat[i]) for i in range(COUNT)]
+    return varied, alone
+
+
+def states(model):
+    drawn = [model.random_state(seed) for seed in range(COUNT)]
+    return np.array([q for q, _ in drawn]), np.array([u for _, u in drawn])
+
+
+def test_same_block_as_separate_models(machines):
+    """The very bits, in every number of the block that differs; all others are those of the model."""
+    varied, alone = machines
+    for i in range(COUNT):
+        block = varied.model.block.copy()
+        block[varied.places] = varied.values[i]
+        assert np.array_equal(block, alone[i].block)
+        assert varied.model_of(i) == alone[i]
+    assert varied.places.size < 200  # what does not change is not stored
+
+
+@pytest.mark.parametrize("method", ["emh-ldl", "hzu", pytest.param("emh-lu", marks=pytest.mark.slow),
+                                    pytest.param("dah", marks=pytest.mark.slow)])
+def test_rhs_against_separate_models(machines, method):
+    varied, alone = machines
+    system = mb.System(varied.model, method)
+    Q, P = states(varied.model)
+    Qdot, Pdot = system.rhs_batch(Q, P, 0.3, parameters=varied)
+    for i in range(COUNT):
+        qdot, pdot = mb.System(alone[i], method).rhs(Q[i], P[i], 0.3)
+        assert np.array_equal(Qdot[i], qdot)
+        assert np.array_equal(Pdot[i], pdot)
+    assert not np.array_equal(Pdot, system.rhs_batch(Q, P, 0.3)[1])
+
+
+def test_simulation_against_separate_models(machines):
+    """Refilled lanes change their machine along with the state."""
+    varied, alone = machines
+    Q, P = states(varied.model)
+    Q[:, -4:] = (1.0, 0.0, 0.0, 0.0)  # a length of exactly one: nothing to scale at the beginning
+    solution = mb.System(varied.model, "emh-ldl").simulate_batch(Q, P, (0.0, 0.2), parameters=varied)
+    assert solution.success
+    for i in range(COUNT):
+        single = mb.System(alone[i], "emh-ldl").simulate(Q[i], P[i], (0.0, 0.2), t_eval=[0.0, 0.2])
+        assert np.array_equal(solution.q[i], single.q)
+        assert np.array_equal(solution.p[i], single.p)
+
+
+def test_parts_and_pickles(machines):
+    varied, alone = machines
+    assert varied[2:4].model_of(1) == alone[3] and varied[2:4].count == 2
+    again = pickle.loads(pickle.dumps(varied))
+    assert again.model == varied.model and np.array_equal(again.values, varied.values)
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"body": "bom", "mass": [1.0]}, "boom"),
+    ({"body": "boom"}, "expected one of mass, com, inertia, position"),
+    ({"body": "boom", "mass": 1.0}, r"mass: expected shape \(B,\)"),
+    ({"body": "boom", "mass": [1.0, -2.0]}, "not negative, got -2 kg in state 1"),
+    ({"body": "boom", "mass": [1.0, np.nan]}, "finite numbers, got nan in state 1"),
+    ({"body": "boom", "mass": ["heavy"]}, "mass: expected numbers"),
+    ({"body": "boom", "com": [1.0, 2.0, 3.0]}, r"com: expected shape \(B, 3\)"),
+    ({"body": "boom", "inertia": [[1, 1, 1], [1, 1, 5]]}, "inertia in state 1: .*triangle inequality"),
+    ({"body": "boom", "inertia": np.zeros((2, 4))}, "inertia: expected shape"),
+    ({"body": "boom", "mass": [1.0, 2.0], "com": np.zeros((3, 3))}, "each of 2 states, got 3"),
+])
+def test_bad_parameters(change, said):
+    with pytest.raises(mb.errors.ModelError, match=said):
+        build().vary(**change)
+
+
+def test_parameters_of_something_else(machines):
+    varied, _ = machines
+    Q, P = states(varied.model)
+    with pytest.raises(mb.errors.ModelError, match="another model"):
+        mb.System(mb.zoo.chain(3), "emh-ldl").rhs_batch(np.zeros((6, 3)), np.zeros((6, 3)), parameters=varied)
+    with pytest.raises(mb.errors.StateError, match="each of the 4 states, got 6"):
+        mb.System(varied.model, "emh-ldl").rhs_batch(Q[:4], P[:4], parameters=varied)
+    flat = varied.vary(body="tip", inertia=[[1, 1, 1]] * 5 + [[0, 0, 0]])
+    with pytest.raises(mb.errors.SingularInertiaError, match="body 'tip' of state 5"):
+        mb.System(varied.model, "hzu").rhs_batch(Q, P, parameters=flat)
+
+
+def test_a_machine_without_mass_is_a_matter_of_its_row():
+    builder = mb.ModelBuilder()
+    builder.add_body("cart", joint=mb.prismatic("x"), mass=1.0)
+    model = builder.build()
+    varied = model.vary(body="cart", mass=[1.0, 0.0, 2.0])
+    ones = np.ones((3, 1))
+    Qdot, _, status = mb.System(model, "emh-ldl").rhs_batch(ones, ones, parameters=varied, return_status=True)
+    assert status.tolist() == [0, 5, 0]
+    assert Qdot[[0, 2], 0].tolist() == [1.0, 0.5]

@@ -1,0 +1,156 @@
+"""The report, the scaling study and the subcommands."""
+
+import csv
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import mbkern as mb
+from mbkern.cli import COMMANDS, parser
+from mbkern.cli.models import model_named
+from mbkern.errors import MbkernError, MethodError, ModelError
+from mbkern.flops.scaling import EVALUATION, INTEGRATION, Measurement, Study, flop_polynomial, study
+from mbkern.methods import METHODS
+
+
+def test_report_shows_formulas_counts_and_times():
+    model = mb.zoo.chain(4)
+    table = mb.flops.report(model, seconds=0.005)
+    data = table.to_dict()
+    assert data["formulas"] == mb.flops.table1(model) and data["n_bodies"] == 4
+    json.dumps(data)
+    for name, row in data["methods"].items():
+        if name in METHODS:
+            assert row["kernel"] == mb.flops.count(model, name).total
+            assert math.isclose(row["gigaflops"], row["kernel"] / row["nanoseconds"]) and row["nanoseconds"] > 100
+        else:
+            assert row["kernel"] is None and row["nanoseconds"] is None
+        assert row["textbook"] == mb.flops.count(model, name, level="textbook").total
+        assert row["difference"] == row["textbook"] - data["formulas"][row["compared"]]
+    assert data["methods"]["emh-ldl"]["difference"] == 0
+    text, markdown = str(table), table.to_markdown()
+    for name in data["methods"]:
+        assert name in text and f"| {name} |" in markdown
+    assert len({line.count("|") for line in markdown.splitlines()}) == 1
+
+
+def test_report_without_times_and_with_a_massless_body():
+    builder = mb.ModelBuilder(name="rig")
+    builder.add_body("light", joint=mb.revolute("z"))
+    builder.add_body("heavy", "light", mb.revolute("x"), mass=1.0, inertia=(1, 1, 1))
+    table = mb.flops.report(builder.build(), measure=False).to_dict()
+    assert "hzu" not in table["methods"] and table["methods"]["dah"]["nanoseconds"] is None
+    with pytest.raises(TypeError, match="expected a mbkern Model"):
+        mb.flops.report("rig")
+
+
+def made_up(law, method="emh-ldl", family="chain", freedoms=1):
+    return [Measurement(family, freedoms, N, method, EVALUATION, law(N)) for N in (4, 8, 16, 32, 64)]
+
+
+def test_exponents_of_known_laws():
+    result = Study(tuple(made_up(lambda N: 7.0 * N) + made_up(lambda N: 2.0 * N**3, "dah")))
+    assert abs(result.exponent("chain", 1, "emh-ldl") - 1.0) < 1e-12
+    assert abs(result.exponent("chain", 1, "dah") - 3.0) < 1e-12
+    assert result.exponent("carousel", 1, "dah") is None
+
+
+def test_claims_can_fail():
+    def verdict(law):
+        claims = Study(tuple(x for family in ("chain", "carousel", "binary tree")
+                             for x in made_up(law, family=family)))._growth("", "emh-ldl", 1, ("chain",), 1)
+        return claims.verdict
+
+    assert verdict(lambda N: 90.0 * N) == "confirmed"
+    assert verdict(lambda N: 90.0 * N**2) == "confirmed for flops, not for times"
+    cubic = Study(tuple(made_up(lambda N: 1.0 * N)))._growth("", "emh-ldl", 1, ("chain",), 3)
+    assert cubic.verdict == "not confirmed"
+    assert Study(tuple(made_up(lambda N: N)))._growth("", "dah", 1, ("chain",), 3).verdict == "not measured"
+
+
+def test_flop_polynomials():
+    for method, family, expected in (("emh-ldl", "binary tree", 1), ("dah", "chain", 3), ("dah", "carousel", 1),
+                                     ("hzu", "chain", 1), ("hzu", "carousel", 3)):
+        degree, flops = flop_polynomial(method, family, 2)
+        assert degree == expected
+        make = {"chain": mb.zoo.chain, "carousel": mb.zoo.carousel, "binary tree": mb.zoo.binary_tree}[family]
+        assert flops(11) == mb.flops.count(make(11, mb.universal("x", "y")), method).total
+
+
+@pytest.mark.slow
+def test_study_and_its_files(tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    peers = {"nothing": lambda model: lambda: None, "cannot": lambda model: None}
+    result = study(freedoms=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, seconds=0.002)
+    assert len(result.measurements) == 3 * 3 * (2 * len(METHODS) + 1)
+    assert all(m.nanoseconds > 0 for m in result.measurements)
+    paths = result.write(tmp_path)
+    assert {path.name for path in paths} >= {"scaling.csv", "exponents.csv", "claims.md", "evaluation.png",
+                                             "evaluation.svg", "integration.png"}
+    with (tmp_path / "scaling.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(result.measurements) and rows[0]["family"] == "chain"
+    assert {row["what"] for row in rows} == {EVALUATION, INTEGRATION}
+    from matplotlib import pyplot as plt
+
+    picture = plt.imread(tmp_path / "evaluation.png")
+    assert np.ptp(picture[..., :3]) > 0.5
+    claims = (tmp_path / "claims.md").read_text()
+    assert claims.count("\n| ") == 9 - 1 and "HZU wins" in claims
+    plt.close("all")
+
+
+def test_study_bad_input():
+    with pytest.raises(ModelError, match="families: expected chain"):
+        study(("ring",), (1,), (2,))
+    with pytest.raises(ModelError, match="n: expected the freedoms"):
+        study(("chain",), (9,), (2,))
+    with pytest.raises(MethodError, match="method: expected one of"):
+        study(("chain",), (1,), (2,), ("emh",))
+
+
+# ---- the command line ----
+
+
+def command(*words):
+    options = parser().parse_args(words)
+    return COMMANDS[options.command].run(options)
+
+
+def test_table1_command(capsys, tmp_path):
+    path = tmp_path / "crane.json"
+    mb.zoo.pipelayer().save(path)
+    assert command("table1", str(path), "--no-times", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["formulas"] == mb.flops.table1(mb.zoo.pipelayer())
+    assert command("table1", "star:2:3", "--no-times", "--format", "markdown") == 0
+    assert "| emh-cholesky |" in capsys.readouterr().out
+
+
+def test_diagram_command(capsys, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    path = tmp_path / "map.png"
+    assert command("diagram", "--dofs", "3", "--out", str(path), "--source", "table1-en", "--size", "8") == 0
+    assert path.stat().st_size > 5000 and "HZU" in capsys.readouterr().out
+    with pytest.raises(ModelError, match="--out"):
+        command("diagram", "--dofs", "3", "--out", str(tmp_path / "map.txt"))
+    with pytest.raises(ModelError, match="n: expected the freedoms"):
+        command("diagram", "--dofs", "7", "--out", str(path))
+
+
+def test_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MbkernError, match=r"pip install 'mbkern\[viz\]'"):
+        command("diagram", "--dofs", "3", "--out", str(tmp_path / "map.png"), "--source", "table1-en", "--size", "3")
+    names = {path.name for path in Study(tuple(made_up(lambda N: N))).write(tmp_path, [])}
+    assert names == {"scaling.csv", "exponents.csv", "claims.md"}
+
+
+@pytest.mark.parametrize("text", ["nowhere.json", "chain:x", "chain", "pipelayer:3", "star:0:1", "chain:-2"])
+def test_models_that_are_none(text):
+    with pytest.raises(ModelError):
+        model_named(text)
+    assert model_named("random:6:2").n_bodies == 6

@@ -1,0 +1,68 @@
+"""Robot files on the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbkern.cli import main
+
+HERE = Path(__file__).parent
+
+
+def test_info(capsys):
+    assert main(["info", str(HERE / "arm.urdf"), "--limits"]) == 0
+    out, err = capsys.readouterr()
+    for words in ("6 bodies, 4 freedoms", "slider: prismatic", "(reach), 0.8 kg", "4 moving joints, 2 welds", "emh-"):
+        assert words in out
+    assert [line.split()[0] for line in out.splitlines() if " inf" in line] == ["turn"]
+    assert err.count("\n") == 1 and "note:" in err and "<visual> (1)" in err
+
+
+def test_simulate_writes_numbers_and_a_page(tmp_path, capsys):
+    out, page = tmp_path / "run.npz", tmp_path / "run.html"
+    code = main(["simulate", str(HERE / "arm.urdf"), "--time", "0.2", "--integrator", "gauss4", "--out", str(out),
+                 "--view", str(page), "--no-picture", "--frames", "21"])
+    assert code == 0
+    with np.load(out) as data:
+        assert data["q"].shape == (21, 4) and data["t"][-1] == 0.2
+    assert "mbkernViewer" in page.read_text()
+    assert f"wrote {page}" in capsys.readouterr().out
+
+
+def test_options_of_robot_files(capsys):
+    assert main(["info", str(HERE / "rover.urdf")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["info", str(HERE / "rover.urdf"), "--mimic", "free", "--floating-base"]) == 0
+    assert "17 freedoms" in capsys.readouterr().out
+    pytest.importorskip("mujoco", reason="needs MuJoCo: pip install mbkern[mjcf]")
+    assert main(["info", str(HERE / "machine.xml")]) == 0
+    assert "satellite: free" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["info", "nowhere.urdf"], "no such file"),
+    (["info", "robot.step"], "expected"),
+    (["simulate", "chain:3", "--view", "run.pdf"], "--view run.pdf"),
+])
+def test_errors_are_one_line(arguments, message, capsys):
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1 and "Traceback" not in err
+
+
+def test_a_bad_file_in_a_new_process(tmp_path):
+    path = tmp_path / "bad.urdf"
+    path.write_text('<robot>\n<link name="a"/>\n<link name="b"/>\n</robot>')
+    run = subprocess.run([sys.executable, "-m", "mbkern", "info", str(path)], capture_output=True, text=True)
+    assert run.returncode == 2 and run.stdout == ""
+    assert "(line 3): more than one root link" in run.stderr and run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["simulate", "info"])
+def test_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0 and "examples:" in capsys.readouterr().out

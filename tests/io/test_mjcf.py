@@ -1,0 +1,135 @@
+"""MJCF files: mass matrix and unconstrained accelerations are MuJoCo's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbkern as mb
+from mbkern.errors import ModelError, ModelWarning
+from mbkern.model.joint import Free
+
+mujoco = pytest.importorskip("mujoco", reason="needs MuJoCo: pip install mbkern[mjcf]")
+MACHINE = Path(__file__).parent / "machine.xml"
+# Both sides compute in double precision on the same numbers.
+TOLERANCE = 1e-9
+
+
+def errors(model, theirs, seeds=range(3)):
+    """Largest relative differences of mass matrix and accelerations."""
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    data = mujoco.MjData(theirs)
+    system = mb.System(model)
+    worst = np.zeros(2)
+    for seed in seeds:
+        q, u = model.random_state(seed)
+        J, bias = np.eye(model.nv), np.zeros(model.nv)  # their speeds are J u, their accelerations J (udot + bias)
+        for body, iq, iv in zip(model.body_specs, model.q_offsets, model.v_offsets, strict=True):
+            if any(isinstance(element, Free) for element in body.joint.elements):
+                R = np.empty(9)
+                mujoco.mju_quat2Mat(R, q[iq + 3 : iq + 7])
+                J[iv : iv + 3, iv : iv + 3] = R.reshape(3, 3)
+                bias[iv : iv + 3] = np.cross(u[iv + 3 : iv + 6], u[iv : iv + 3])
+        data.qpos[:], data.qvel[:] = q, J @ u
+        mujoco.mj_forward(theirs, data)
+        M = np.empty((model.nv, model.nv))
+        for row, e in zip(M, np.eye(model.nv), strict=True):
+            mujoco.mj_mulM(theirs, data, row, e)
+        expected, udot = J.T @ M @ J, J.T @ data.qacc_smooth - bias
+        worst[0] = max(worst[0], np.abs(system.mass_matrix(q) - expected).max() / np.abs(expected).max())
+        worst[1] = max(worst[1], np.abs(system.accelerations(q, u) - udot).max() / np.abs(udot).max())
+    return worst
+
+
+def load(source, **options):
+    with pytest.warns(ModelWarning):
+        return mb.load_mjcf(source, **options)
+
+
+def test_agrees_with_mujoco():
+    assert (errors(load(MACHINE), mujoco.MjModel.from_xml_path(str(MACHINE))) < TOLERANCE).all()
+
+
+def test_states_have_the_same_layout():
+    model, theirs = load(MACHINE), mujoco.MjModel.from_xml_path(str(MACHINE))
+    assert (model.nq, model.nv, model.n_bodies) == (theirs.nq, theirs.nv, theirs.nbody - 1)
+    for name in ("slide", "hinge_1", "hinge_2", "spin"):
+        assert model.index(name) == theirs.joint(name).qposadr[0]
+        assert model.speed_index(name) == theirs.joint(name).dofadr[0]
+    assert model.index("neck.qw") == theirs.joint("neck").qposadr[0]
+    assert model.index("flight.x") == theirs.joint("flight").qposadr[0]
+
+
+def test_poses_agree():
+    model, theirs = load(MACHINE), mujoco.MjModel.from_xml_path(str(MACHINE))
+    data = mujoco.MjData(theirs)
+    q, _ = model.random_state(5)
+    data.qpos[:] = q
+    mujoco.mj_kinematics(theirs, data)
+    R, r = mb.System(model).body_poses(q)
+    np.testing.assert_allclose(r, data.xpos[1:], atol=1e-12)
+    np.testing.assert_allclose(R, data.xmat[1:].reshape(-1, 3, 3), atol=1e-12)
+
+
+def test_springs_limits_and_friction():
+    model = load(MACHINE)
+    slide, hinge = model.speed_index("slide"), model.speed_index("hinge_1")
+    assert model.stiffness[slide] == 40 and model.rest[slide] == 0.1 and model.damping[slide] == 3
+    assert (model.limits.lower[hinge], model.limits.upper[hinge]) == (-1, 2)
+    assert model.friction[model.speed_index("hinge_2")] == 0.2
+    assert model.gravity.tolist() == [0.3, -0.2, -9.5] and model.name == "machine"
+
+
+def test_what_does_not_map_is_listed_once():
+    with pytest.warns(ModelWarning) as caught:
+        mb.load_mjcf(MACHINE)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    for words in ("contacts (7 geoms", "actuators (1)", "equality constraints (1)"):
+        assert words in str(caught[0].message)
+
+
+def test_text_and_path_give_the_same_model():
+    assert load(MACHINE) == load(MACHINE.read_text()) == load(str(MACHINE))
+
+
+def one(joint, geom='<geom size="0.1" pos="1 0.5 0.2" contype="0" conaffinity="0"/>', head=""):
+    return f"<mujoco>{head}<worldbody><body>{joint}{geom}</body></worldbody></mujoco>"
+
+
+def test_armature_is_refused_or_dropped():
+    text = one('<joint name="motor" axis="0 1 0" armature="0.1"/>')
+    with pytest.raises(ModelError, match="armature on motor"):
+        mb.load_mjcf(text)
+    with pytest.warns(ModelWarning, match="armature of motor"):
+        model = mb.load_mjcf(text, armature="drop")
+    theirs = mujoco.MjModel.from_xml_string(text)
+    theirs.dof_armature[:] = 0
+    assert (errors(model, theirs) < TOLERANCE).all()
+
+
+@pytest.mark.parametrize("flag", ["gravity", "spring", "damper"])
+def test_disabled_forces(flag):
+    head = f'<option><flag {flag}="disable"/></option>'
+    text = one('<joint axis="0 1 1" stiffness="3" springref="20" damping="0.5"/>', head=head)
+    assert (errors(mb.load_mjcf(text), mujoco.MjModel.from_xml_string(text)) < TOLERANCE).all()
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (one('<joint type="screw"/>'), "line 1"),
+    (one('<joint type="ball" stiffness="2"/>'), "spring on a quaternion joint"),
+    ("<mujoco><worldbody/></mujoco>", "no body"),
+    ("<robot/>", "expected <mujoco>"),
+    ("<mujoco>", "line 1.*not well-formed"),
+    ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco model="&a;"/>', "document type declaration"),
+    ("x" * 10_000_000, "not well-formed"),
+])
+def test_bad_files(text, message):
+    with pytest.raises(ModelError, match=message):
+        mb.load_mjcf(text)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(ModelError, match="no file"):
+        mb.load_mjcf(tmp_path / "nowhere.xml")
+    with pytest.raises(ModelError, match="armature must be"):
+        mb.load_mjcf(MACHINE, armature="keep")

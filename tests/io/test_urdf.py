@@ -1,0 +1,242 @@
+"""URDF files: the same machine as Pinocchio reads, and files that are refused with their line."""
+
+import math
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbkern as mb
+from mbkern.errors import ModelError, ModelWarning
+
+HERE = Path(__file__).parent
+ARM, ROVER = HERE / "arm.urdf", HERE / "rover.urdf"
+# Both sides compute in double precision; only conditioning separates them (worst robot known: 7e-11).
+TOLERANCE = 1e-9
+
+
+def load(path, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return mb.load_urdf(path, *args, **options)
+
+
+@pytest.mark.parametrize("floating_base", [False, True])
+@pytest.mark.parametrize("path", [ARM, ROVER], ids=lambda path: path.stem)
+def test_agrees_with_pinocchio(path, floating_base):
+    pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install mbkern[peers]")
+    from pin_urdf import PinUrdf
+
+    model = load(path, floating_base, mimic="free")
+    assert (PinUrdf(path, model, floating_base).compare(seeds=range(3)) < TOLERANCE).all()
+
+
+def robot_files():
+    """All URDF files of the package example-robot-data, if it is installed."""
+    try:
+        files = metadata.files("example-robot-data") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return sorted(Path(str(file.locate())) for file in files if file.suffix == ".urdf")
+
+
+@pytest.mark.slow
+def test_agrees_with_pinocchio_on_real_robots():
+    pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install mbkern[peers]")
+    from pin_urdf import PinUrdf
+
+    paths = robot_files()
+    if not paths:
+        pytest.skip("needs robot files: pip install mbkern[peers]")
+    agreed, refused = 0, []
+    for path in paths:
+        for floating_base in (False, True):
+            try:
+                model = load(path, floating_base, mimic="free", check_inertia=False)
+            except ModelError as error:
+                refused.append(f"{path.name}: {error}")
+                break
+            if model.nv:
+                errors = PinUrdf(path, model, floating_base).compare()
+                assert (errors < TOLERANCE).all(), (path.name, floating_base, errors)
+                agreed += 1
+    assert agreed > 100
+    # files of which no library can compute a motion: joints that move nothing, an empty robot
+    assert all("nothing to move" in text or "no <link>" in text for text in refused) and len(refused) < 5, refused
+
+
+# ---- what is in the model -------------------------------------------------------------------------------------------
+
+
+def test_names_limits_damping_and_friction():
+    model = load(ARM)
+    assert model.coordinate_names == ("turn", "lift", "reach", "spin")
+    assert model.body_names == ("table", "shoulder", "upper_arm", "slider", "flange", "tool")
+    assert model.parents.tolist() == [-1, 0, 1, 2, 3, 4]
+    assert model.damping.tolist() == [0.5, 0.0, 12.0, 0.0]
+    assert model.friction.tolist() == [0.2, 0.0, 0.0, 0.0]
+    assert model.limits.lower.tolist() == [-math.inf, -1.2, 0.0, -3.0]
+    assert model.limits.upper.tolist() == [math.inf, 2.5, 0.4, 3.0]
+    assert model.limits.velocity.tolist() == [3.0, 2.0, 0.5, 10.0]
+    assert model.limits.effort.tolist() == [80.0, 60.0, 200.0, 5.0]
+    assert model.body_specs[5].joint.elements[0].axis == (1.0, 0.0, 0.0)  # the default axis of the format
+    twin = mb.Model.from_json(model.to_json())
+    assert twin == model and all(np.array_equal(a, b) for a, b in zip(twin.limits, model.limits, strict=True))
+
+
+def test_floating_base_and_planar_names():
+    assert load(ARM, floating_base=True).coordinate_names[:7] == tuple(
+        f"floating_base.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
+    assert "world_link" in load(ARM, floating_base=True).body_names
+    names = load(ROVER, mimic="free").coordinate_names
+    assert names[:5] == ("drive.x", "drive.y", "drive.angle", "open", "open_too") and names[5] == "flight.x"
+
+
+def test_text_bytes_and_paths_give_the_same_model():
+    model = load(ARM)
+    assert load(str(ARM)) == load(ARM.read_text()) == load(ARM.read_bytes()) == model
+
+
+def test_ignored_tags_are_listed_once():
+    with pytest.warns(ModelWarning) as caught:
+        mb.load_urdf(ARM)
+    assert len(caught) == 1
+    text = str(caught[0].message)
+    for tag in ("<collision> (1)", "<visual> (1)", "<material> (1)", "<transmission> (1)"):
+        assert text.count(tag) == 1
+    assert caught[0].filename == __file__
+
+
+def test_a_file_with_nothing_ignored_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mb.load_urdf(robot(link("a", 1), link("b", 1), joint("a", "b")))
+
+
+def test_mimic_joints():
+    with pytest.raises(ModelError, match=r"<mimic> \(line 32\): joint 'open_too' mimics 'open'.*mimic=\"free\""):
+        mb.load_urdf(ROVER)
+    free, fixed = load(ROVER, mimic="free"), load(ROVER, mimic="fix")
+    assert "open_too" in free.coordinate_names and "open_too" not in fixed.coordinate_names
+    assert fixed.body_specs[3].joint.elements[0].amount == 0.1  # the offset: where it is when the leader is at zero
+    with pytest.raises(ModelError, match="mimic must be"):
+        mb.load_urdf(ROVER, mimic="maybe")
+
+
+def test_gravity():
+    assert mb.load_urdf(robot(link("a", 1)), True, gravity=(0, 0, -1.6)).gravity.tolist() == [0, 0, -1.6]
+
+
+def test_quaternion_origins_agree_with_angles():
+    turned = dict(rpy='<origin xyz="1 0 0" rpy="0 0 1.5707963267948966"/>',
+                  quat=f'<origin xyz="1 0 0" quat_xyzw="0 0 {math.sqrt(0.5)!r} {math.sqrt(0.5)!r}"/>')
+    a, b = (mb.load_urdf(robot(link("a", 1), link("b", 1), joint("a", "b", more=text))) for text in turned.values())
+    assert np.allclose(a.bodies.rotation, b.bodies.rotation, atol=1e-15)
+
+
+def test_an_impossible_inertia_can_be_taken_as_it_is(tmp_path):
+    text = robot(link("a", 1), link("b", 1, "1 1 5"), joint("a", "b"))
+    with pytest.warns(ModelWarning, match="inertia that no rigid body has: b"):
+        model = mb.load_urdf(text, check_inertia=False)
+    assert model.bodies.inertia[1].diagonal().tolist() == [1, 1, 5]
+    model.save(tmp_path / "model.json")
+    assert mb.load(tmp_path / "model.json") == model
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+def link(name, mass=None, moments="1 1 1"):
+    if mass is None:
+        return f'<link name="{name}"/>'
+    xx, yy, zz = moments.split()
+    return (f'<link name="{name}"><inertial><mass value="{mass}"/>'
+            f'<inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/></inertial></link>')
+
+
+def joint(parent, child, kind="continuous", more='<axis xyz="0 0 1"/>', name=None):
+    name = name or f"{parent}_{child}"
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{more}</joint>'
+
+
+def robot(*lines):
+    return "\n".join(["<robot name='r'>", *lines, "</robot>"])
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;">]>
+<robot name="&c;"><link name="a"/></robot>"""
+a1, b1, c1 = link("a", 1), link("b", 1), link("c", 1)
+BAD = {
+    "cycle": (robot(link("root", 1), a1, b1, joint("a", "b"), joint("b", "a")), r"line 5|line 6", "carried by"),
+    "no root": (robot(a1, b1, joint("a", "b"), joint("b", "a")), r"line [45]", "carried by"),
+    "two roots": (robot(a1, b1), "line 3", "more than one root link: 'a' \\(line 2\\), 'b' \\(line 3\\)"),
+    "two parents": (robot(a1, b1, c1, joint("a", "c"), joint("a", "b"), joint("b", "c")), "line 7", "closed loop"),
+    "own parent": (robot(a1, joint("a", "a")), "line 3", "its own parent"),
+    "unknown joint type": (robot(a1, b1, joint("a", "b", "helical")), "line 4", "unknown joint type 'helical'"),
+    "missing link": (robot(a1, b1, joint("a", "bb")), "line 4", "child link 'bb' does not exist. Did you mean 'b'"),
+    "no child": (robot(a1, '<joint name="j" type="fixed"><parent link="a"/></joint>'), "line 3", "<child link"),
+    "zero axis": (robot(a1, b1, joint("a", "b", more='\n<axis xyz="0 0 0"/>')), "line 5", "zero vector"),
+    "negative inertia": (robot(a1, link("b", 1, "1 1 -1"), joint("a", "b")), "line 3", "link 'b'.*not positive"),
+    "triangle inequality": (robot(a1, link("b", 1, "1 1 5"), joint("a", "b")), "line 3", "link 'b'.*triangle"),
+    "negative mass": (robot(link("a", -1)), "line 2", "must not be negative"),
+    "not a number": (robot(link("a", "1,5")), "line 2", "expected a finite number, got '1,5'"),
+    "not finite": (robot(link("a", "inf")), "line 2", "expected a finite number"),
+    "infinite inertia": (robot(link("a", 1, "nan 1 1")), "line 2", "expected a finite number"),
+    "two numbers": (robot(a1, b1, joint("a", "b", more='<axis xyz="0 1"/>')), "line 4", "expected 3 numbers"),
+    "no inertia": (robot('<link name="a"><inertial><mass value="1"/></inertial></link>'), "line 2", "<inertia>.*'a'"),
+    "two inertials": (robot('<link name="a"><inertial/><inertial/></link>'), "line 2", "a second <inertial>"),
+    "same link twice": (robot(a1, a1), "line 3", "stands already in line 2"),
+    "same joint twice": (robot(a1, b1, c1, joint("a", "b", name="j"), joint("a", "c", name="j")), "line 6", "line 5"),
+    "nameless": (robot("<link/>"), "line 2", "attribute 'name' is missing"),
+    "lower above upper": (robot(a1, b1, joint("a", "b", "revolute", '<limit lower="1"/>')), "line 4", "above"),
+    "negative damping": (robot(a1, b1, joint("a", "b", more='<dynamics damping="-1"/>')), "line 4", "damping"),
+    "nothing moves": (robot(a1, link("b"), joint("a", "b")), "line 3", "body 'b': nothing to move"),
+    "no links": ("<robot/>", "line 1", "no <link>"),
+    "only the world": ('<robot><link name="world"/></robot>', "line 1", "no link beside the world"),
+    "another format": ("<mujoco/>", "line 1", "expected <robot>"),
+    "entity bomb": (BOMB, "line 2", "document type declaration"),
+    "external entity": ('<!DOCTYPE r SYSTEM "file:///etc/hostname"><robot/>', "line 1", "document type declaration"),
+    "cut short": (ARM.read_text()[:900], "line 18", "not well-formed"),
+    "garbage": ("<\x00\x01garbage", "line 1", "not well-formed"),
+    "empty": (b"", "line 1", "not well-formed"),
+    "deep": ("<robot>" + "<a>" * 100_000, "line 1", "nested"),
+    "unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><robot/>', "line 1", "klingon|encoding|unknown"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_are_refused_with_their_line(case):
+    text, line, message = BAD[case]
+    with pytest.raises(ModelError, match=line) as caught:
+        load(text)
+    assert caught.match(message)
+
+
+@pytest.mark.parametrize("garbage", [b"\x93\x07" * 5_000_000, b"<a" * 5_000_000, b"<a>" * 3_500_000, b"x" * 10_000_000])
+def test_ten_megabytes_of_garbage(garbage, tmp_path):
+    path = tmp_path / "garbage.urdf"
+    path.write_bytes(garbage)
+    for source in (path, garbage, garbage.decode("latin-1")):
+        with pytest.raises(ModelError, match="line 1"):
+            mb.load_urdf(source)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ModelError, match=r"no file '.*nowhere\.urdf'"):
+        mb.load_urdf(tmp_path / "nowhere.urdf")
+    with pytest.raises(ModelError, match="cannot read"):
+        mb.load_urdf(tmp_path)
+    with pytest.raises(ModelError, match="cannot read"):
+        mb.load_urdf("robot\0.urdf")
+    with pytest.raises(ModelError, match="expected a path or XML text, got 3"):
+        mb.load_urdf(3)
+
+
+def test_errors_name_the_file(tmp_path):
+    path = tmp_path / "two_roots.urdf"
+    path.write_text(BAD["two roots"][0])
+    with pytest.raises(ModelError, match=r"two_roots\.urdf: <link name='b'> \(line 3\)"):
+        mb.load_urdf(path)

@@ -1,0 +1,93 @@
+"""The command line: what it prints and writes, how it fails."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbkern as mb
+from mbkern.cli import main
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_default_job(tmp_path):
+    """As a user types it, in a process of its own."""
+    env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1])}
+    run = subprocess.run([sys.executable, "-m", "mbkern"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    for words in ("chain20", "20 bodies", "steps", "energy drift", "real-time factor", "t = 10 s"):
+        assert words in run.stdout
+    pytest.importorskip("matplotlib")
+    assert (tmp_path / "mbkern.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("words", [
+    "carousel:30", "binary:15 --integrator rk4", "pipelayer --method emh-lu", "chain:4 --integrator gauss4 --step 2e-3",
+    "simulate chain:3 --seed 1 --progress", "random:5"])
+def test_jobs(here, capsys, words):
+    assert main([*words.split(), "--time", "0.2", "--no-picture"]) == 0
+    shown = capsys.readouterr()
+    assert "reached the end" in shown.out and "steps" in shown.out
+    assert ("100%" in shown.err) == ("--progress" in words)
+    assert not list(here.iterdir())
+
+
+def test_model_file_and_outputs(here, capsys):
+    model = mb.zoo.chain(3)
+    model.save("machine.json")
+    job = ["machine.json", "--time", "0.5", "--frames", "11", "--no-picture"]
+    assert main([*job, "--output", "motion.npz"]) == 0
+    data = np.load("motion.npz")
+    assert data["t"].tolist() == pytest.approx(np.linspace(0.0, 0.5, 11)) and data["q"].shape == (11, 3)
+    assert main([*job, "--output", "motion.csv"]) == 0
+    with open("motion.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["t", "q:body0", "q:body1", "q:body2", "p:body0", "p:body1", "p:body2", "kinetic", "potential",
+                       "hamiltonian"]
+    table = np.array(rows[1:], float)
+    assert np.array_equal(table[:, 1:4], data["q"]) and np.array_equal(table[:, -1], data["hamiltonian"])
+    direct = mb.System(model).simulate(np.zeros(3), np.zeros(3), (0.0, 0.5), t_eval=data["t"], rtol=1e-6, atol=1e-8)
+    assert np.array_equal(direct.q, data["q"])
+
+
+@pytest.mark.parametrize("words, expected", [
+    ("chain:x", "chain:N"), ("chain:0", "at least 1"), ("chian:20", "Did you mean 'chain:20'"), ("nosuch.json", "file"),
+    ("chain:2 --method abc", "emh-ldl"), ("chain:2 --integrator euler", "rk4"), ("chain:2 --rtol 0", "rtol"),
+    ("chain:2 --integrator rk4 --step -1", "step"), ("chain:2 --time 0", "time"), ("chain:2 --time nan", "time"),
+    ("chain:2 --output motion.txt", ".npz"), ("chain:2 --frames 1", "frames"),
+    ("chain:2 --time 0.01 --output none/such/folder.npz", "folder"),
+])
+def test_errors_are_one_line(here, capsys, words, expected):
+    assert main([*words.split(), "--no-picture"]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("mbkern simulate: ") and shown.count("\n") == 1 and expected in shown
+
+
+def test_a_run_that_fails(here, capsys):
+    builder = mb.ModelBuilder()
+    builder.add_body("carriage", joint=[mb.translate("x", mb.spline([0.0, 0.5, 1.0], [0.0, 0.1, 0.0]))], mass=1.0)
+    builder.add_body("bob", "carriage", mb.revolute("y"), mass=1.0, com=(0.5, 0, 0))
+    builder.build().save("machine.json")
+    assert main(["machine.json", "--time", "2", "--no-picture", "--output", "part.npz"]) == 1
+    assert "'carriage'" in capsys.readouterr().out
+    assert np.load("part.npz")["t"][-1] <= 1.0
+
+
+def test_help(capsys):
+    for words in (["--help"], ["simulate", "--help"], ["--version"]):
+        with pytest.raises(SystemExit) as info:
+            main(words)
+        assert info.value.code == 0
+    assert "mbkern 0" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as info:
+        main(["chain:2", "--no-such-option"])
+    assert info.value.code == 2

@@ -1,0 +1,126 @@
+"""Pictures by matplotlib: frames are those of the kernels, files are written, bad input is explained."""
+
+import numpy as np
+import pytest
+
+import mbkern as mb
+from mbkern.errors import MbkernError, MethodError, StateError
+from mbkern.viz import scene
+
+matplotlib = pytest.importorskip("matplotlib", reason="needs matplotlib: pip install mbkern[viz]")
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+from mbkern import viz  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def solution():
+    model = mb.zoo.chain(4, joint=mb.revolute("y"))
+    return mb.System(model, "emh-ldl").simulate(model.neutral(), np.zeros(4), (0, 1), t_eval=np.linspace(0, 1, 41))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frames_are_those_of_the_kernels(seed):
+    model = mb.zoo.random_tree(14, seed=seed)
+    q, _ = model.random_state(seed)
+    R, r = mb.System(model, "emh-ldl").body_poses(q, 0.7)
+    drawn = scene.build(model, q[None, :], np.array([0.7]))
+    np.testing.assert_allclose(drawn.rotation[0, : model.n_bodies], R, atol=1e-12)
+    np.testing.assert_allclose(drawn.position[0, : model.n_bodies], r, atol=1e-12)
+
+
+def test_every_body_with_mass_and_every_moving_step_is_drawn():
+    model = mb.zoo.random_tree(14, seed=1)
+    shapes = scene.build(model, model.neutral()[None, :], np.zeros(1)).shapes
+    drawn = {shape.body for shape in shapes if shape.role == "body"}
+    assert {i for i, body in enumerate(model.body_specs) if body.mass > 0} <= drawn
+    steps = model.steps
+    for role, codes in {"revolute": steps.move == 0, "prismatic": steps.move == 1, "ball": steps.move == 2}.items():
+        assert sum(shape.role == role for shape in shapes) == np.sum(codes & (steps.kind != 1)), role
+
+
+def test_up_is_against_gravity():
+    b = mb.ModelBuilder(gravity=(0, -9.81, 0))
+    b.add_body("bob", joint=mb.revolute("z"), mass=1, com=(0, -0.5, 0))
+    drawn = scene.build(b.build(), np.zeros((1, 1)), np.zeros(1))
+    np.testing.assert_allclose(drawn.up @ [0, 1, 0], [0, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(drawn.up @ drawn.up.T, np.eye(3), atol=1e-15)
+    assert drawn.floor < -1.0
+
+
+def test_draw_paints_something(tmp_path):
+    model = mb.zoo.pipelayer()
+    axes = viz.draw(model, [0, 0, 0, 0.4, 0.5, 1.0], frames=True, names=True)
+    axes.figure.savefig(tmp_path / "a.png")
+    image = pyplot.imread(tmp_path / "a.png")[..., :3]
+    assert 0.01 < np.mean(np.abs(image - image[0, 0]).max(axis=2) > 0.2) < 0.9  # neither empty nor full
+    assert {text.get_text().strip() for text in axes.texts} == set(model.body_names)
+    viz.draw(model, axes=pyplot.figure().add_subplot(projection="3d"))
+
+
+def test_a_moved_machine_is_another_picture():
+    model = mb.zoo.chain(3, joint=mb.revolute("y"))
+    images = []
+    for q in (None, None, [0.5, 0, 0]):
+        figure = viz.draw(model, q).figure
+        figure.canvas.draw()
+        images.append(np.asarray(figure.canvas.buffer_rgba(), dtype=float))
+    assert np.abs(images[1] - images[0]).max() == 0 and np.abs(images[2] - images[0]).max() > 50
+
+
+def test_animate_writes_a_gif(solution, tmp_path):
+    from PIL import Image
+
+    path = tmp_path / "chain.gif"
+    viz.animate(solution, path, fps=10, dpi=40)
+    with Image.open(path) as film:
+        assert film.n_frames == 11
+        first = np.asarray(film.convert("RGB"), dtype=float)
+        film.seek(5)
+        assert np.abs(np.asarray(film.convert("RGB"), dtype=float) - first).max() > 50
+
+
+def test_animate_writes_html_and_mp4(solution, tmp_path):
+    viz.animate(solution, tmp_path / "chain.html")
+    assert (tmp_path / "chain.html").stat().st_size > 500_000
+    from matplotlib.animation import FFMpegWriter
+
+    if not FFMpegWriter.isAvailable():
+        with pytest.raises(MethodError, match="ffmpeg"):
+            viz.animate(solution, tmp_path / "chain.mp4")
+        return
+    viz.animate(solution, tmp_path / "chain.mp4", fps=5, dpi=40)
+    assert (tmp_path / "chain.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_plot_tree(tmp_path):
+    model = mb.zoo.binary_tree(15)
+    axes = viz.plot_tree(model)
+    words = [text.get_text() for text in axes.texts]
+    assert set(model.body_names) <= set(words) and words.count("1") == 15 and "world" in words
+    x, y = viz.topology.layout(model)
+    assert x[:-1].tolist() == [1, 2, 2, 3, 3, 3, 3] + [4] * 8
+    assert len({(a, b) for a, b in zip(x, y, strict=True)}) == 16  # no two nodes in one place
+    assert len(viz.plot_tree(mb.zoo.chain(100)).texts) == 0
+
+
+def test_bad_input(solution, tmp_path):
+    with pytest.raises(MethodError, match="expected a Model"):
+        viz.draw("arm")
+    with pytest.raises(StateError, match="q"):
+        viz.draw(mb.zoo.chain(3), [0, 0])
+    with pytest.raises(MethodError, match="three-dimensional"):
+        viz.draw(mb.zoo.chain(3), axes=pyplot.figure().add_subplot())
+    with pytest.raises(MethodError, match=r"\.mp4, \.gif or \.html"):
+        viz.animate(solution, tmp_path / "film.avi")
+    with pytest.raises(MethodError, match="too many"):
+        viz.plot_tree(mb.zoo.chain(1000))
+    with pytest.raises(MbkernError, match="expected a Solution"):
+        viz.viewer(mb.zoo.chain(3))
