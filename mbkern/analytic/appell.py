@@ -142,7 +142,8 @@ def spring_forces(system: System, q: ArrayLike, u: ArrayLike | None = None) -> A
     sprung = rows[:, _L.SPRING_QI] >= 0
     places = rows[sprung, _L.SPRING_QI].astype(int)
     out[sprung] = -rows[sprung, _L.STIFFNESS] * (q[places] - rows[sprung, _L.REST])
-    return out if u is None else out - model.damping * inputs.vector(u, "u", model.speed_names)
+    damping = 0.0 if u is None else model.damping * inputs.vector(u, "u", model.speed_names)
+    return out - damping + 0.0  # no -0.0
 
 
 def accelerations(system: System, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None) -> Array:

@@ -130,6 +130,7 @@ class Formulation:
         self.setup = Setup(self._method, system, self.nq, self.m, constraints, self.forces, chosen, self.ignorable,
                            bool(track_work), self.threshold)
         self._frame = make_frame(self.setup)
+        self._pose: Array = system.model.neutral() if isinstance(system, System) else np.zeros(self.nq)
 
     # ---- what it is ----------------------------------------------------------------------------------------------
 
@@ -364,6 +365,7 @@ class Formulation:
                     f"v: constraint {k} is violated, a v + b = {left[k]:.6g}; the nearest speeds that satisfy all "
                     f"constraints are {offer} (attribute `projected` of this error, method `project`)", projected)
         self._remember(q, v, t)
+        self._pose = q.copy()
         given = v
         if self._method >= C.KANE:
             chosen = self.setup.quasi
@@ -391,8 +393,8 @@ class Formulation:
         >>> import mbkern as mb
         >>> cart = mb.analytic.cases.cart()
         >>> kane = mb.analytic.Kane(cart.system, constraints=cart.constraints, quasi=["bend", "x"])
-        >>> kane.rhs(0.0, kane.state(cart.q0, cart.v0)).round(3)
-        array([   3.  ,    1.  ,   -2.  ,  147.15,    0.1 ])
+        >>> kane.rhs(0.0, kane.state(cart.q0, cart.v0)).round(3).tolist()
+        [3.0, 1.0, -2.0, 147.15, 0.1]
         """
         t, y = inputs.time(t), self._state_vector(y)
         dydt = np.empty(self.n_states)
@@ -433,8 +435,9 @@ class Formulation:
         --------
         >>> import mbkern as mb
         >>> cart = mb.analytic.cases.cart()
-        >>> mb.analytic.Maggi(cart.system, constraints=cart.constraints).accelerations(cart.q0, cart.v0).round(6)
-        array([  0.1  , -73.575, 147.15 ])
+        >>> maggi = mb.analytic.Maggi(cart.system, constraints=cart.constraints)
+        >>> maggi.accelerations(cart.q0, cart.v0).round(6).tolist()
+        [0.1, -73.575, 147.15]
         """
         y = self.state(q, v, t)
         rates = self.rhs(t, y)[self.nq:]
@@ -456,8 +459,14 @@ class Formulation:
         vdot[I] = np.linalg.solve(M[np.ix_(I, I)], -h[I] - M[np.ix_(I, u)] @ udot)
         return vdot
 
-    def conditioning(self, q: ArrayLike, t: float = 0.0) -> Conditioning:
+    def conditioning(self, q: ArrayLike | None = None, t: float = 0.0) -> Conditioning:
         """How near S is to singular at a configuration (for Lagrange: the matrix with multipliers).
+
+        Parameters
+        ----------
+        q : (nq,), optional
+            By default that of the last `state`, or all zeros (identity quaternions) before any.
+        t : float
 
         Examples
         --------
@@ -469,7 +478,7 @@ class Formulation:
         >>> volterra.conditioning([0.0, 0.0, np.pi]).rcond < 1e-12  # folded back: S is singular there
         True
         """
-        q, t = self._configuration(q), inputs.time(t)
+        q, t = self._configuration(self._pose if q is None else q), inputs.time(t)
         chosen = self.setup.quasi
         if self._method == C.LAGRANGE:
             a = self._rows(t, q)

@@ -326,6 +326,7 @@ def test_conditioning_of_the_cart():
     run = kane.simulate(case.q0, case.v0, (0.0, 0.1), t_eval=[0.0, 0.1])
     assert_close(run.rcond, [kane.conditioning(q, t).rcond for t, q in zip(run.t, run.q, strict=True)], 1e-12, "1/cond")
     assert formulations["Lagrange"].conditioning(case.q0).rcond > 1e-6
+    assert kane.conditioning() == kane.conditioning(case.q0)  # of the last state
 
 
 def test_the_default_choice_avoids_singular_poses():
