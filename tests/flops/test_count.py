@@ -53,8 +53,9 @@ def test_growth_of_the_reductions(method, family, degree):
     assert np.all(np.diff(totals, degree + 1) == 0) and np.all(np.diff(totals, degree) > 0)
 
 
-@pytest.mark.parametrize("joint", [mb.revolute("z"), mb.prismatic("z"), mb.cylindrical("z"), mb.ball(), mb.free()],
-                         ids=lambda joint: joint.kind)
+@pytest.mark.parametrize("joint", [
+    mb.revolute("z"), mb.prismatic("z"), mb.cylindrical("z"), mb.universal("x", "y"), mb.ball(), mb.euler_ball("zyx"),
+    mb.planar("z"), mb.free()], ids=lambda joint: joint.kind)
 @pytest.mark.parametrize("make", FAMILIES, ids=lambda make: make.__name__)
 def test_below_table1(make, joint):
     for n in (2, 3, 20):
