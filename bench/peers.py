@@ -2,7 +2,7 @@
 
     python bench/peers.py [--quick]
 
-Prints Markdown tables: called from Python with arrays, and inside compiled code, as parts of the time of `pin.aba`;
+Prints Markdown tables: called from Python, and inside compiled code, as parts of the time of `pin.aba`;
 joints of 1, 2, 3 and 6 freedoms; time per body for large N; the first call with a cold and a warm cache.
 """
 
@@ -21,6 +21,7 @@ from numba import njit
 
 import mbkern as mb
 
+COLUMNS = ("from Python, `out=` given", "from Python, new arrays", "inside compiled code", "pin.aba in us")
 SHAPES = {"chain": mb.zoo.chain, "carousel": mb.zoo.carousel, "binary tree": mb.zoo.binary_tree}
 
 
@@ -52,7 +53,7 @@ def pinocchio_model(model, joint):
 
 
 def contest(model, joint, repeats):
-    """Ratios (from Python, inside compiled code) of rhs to pin.aba."""
+    """Ratios of rhs to pin.aba: from Python into given arrays (as pin.aba works), into new ones; in compiled code."""
     system = mb.System(model, "emh-ldl").warmup()
     q, u = model.random_state(seed=1)
     p = system.momenta(q, u)
@@ -60,11 +61,12 @@ def contest(model, joint, repeats):
     data = peer.createData()
     q_peer, v, tau = pin.randomConfiguration(peer, -np.ones(peer.nq), np.ones(peer.nq)), u.copy(), np.zeros(peer.nv)
     inner = max(1, 10000 // model.nv)  # enough to make the call itself invisible
-    rhs, aba = system.rhs, pin.aba
-    times = interleaved({"python": lambda: rhs(q, p), "compiled": compiled_call(system, q, p, inner),
+    rhs, aba, out = system.rhs, pin.aba, (np.empty(model.nq), np.empty(model.nv))
+    times = interleaved({"given": lambda: rhs(q, p, out=out), "new": lambda: rhs(q, p), "compiled": compiled_call(system, q, p, inner),
                          "aba": lambda: aba(peer, data, q_peer, v, tau)}, repeats)
     times["compiled"] /= inner
-    return ratio(times, "python", "aba"), ratio(times, "compiled", "aba"), float(np.median(times["aba"]))
+    ratios = [f"{ratio(times, name, 'aba'):.2f}" for name in ("given", "new", "compiled")]
+    return [*ratios, f"{np.median(times['aba']) * 1e6:.1f}"]
 
 
 def sizes_table(repeats, sizes):
@@ -72,9 +74,8 @@ def sizes_table(repeats, sizes):
     for name, make in SHAPES.items():
         for n in sizes:
             model = make(n, joint=mb.revolute("z"))
-            python, compiled, aba = contest(model, pin.JointModelRZ, repeats)
-            rows.append([name, n, f"{python:.2f}", f"{compiled:.2f}", f"{aba * 1e6:.1f}"])
-    print(markdown(["tree of revolute joints", "N", "from Python", "inside compiled code", "pin.aba in us"], rows))
+            rows.append([name, n, *contest(model, pin.JointModelRZ, repeats)])
+    print(markdown(["tree of revolute joints", "N", *COLUMNS], rows))
 
 
 def joints_table(repeats, n):
@@ -90,9 +91,8 @@ def joints_table(repeats, n):
             ("3: ball (quaternion)", mb.ball(), pin.JointModelSpherical),
             ("3: ball (three angles)", mb.euler_ball("zyx"), pin.JointModelSphericalZYX),
             ("3: planar", mb.planar("z"), pin.JointModelPlanar), ("6: free", mb.free(), pin.JointModelFreeFlyer)):
-        python, compiled, aba = contest(mb.zoo.chain(n, joint=ours), theirs, repeats)
-        rows.append([about, f"{python:.2f}", f"{compiled:.2f}", f"{aba * 1e6:.1f}"])
-    print(markdown([f"freedoms: joint, chain of {n}", "from Python", "inside compiled code", "pin.aba in us"], rows))
+        rows.append([about, *contest(mb.zoo.chain(n, joint=ours), theirs, repeats)])
+    print(markdown([f"freedoms: joint, chain of {n}", *COLUMNS], rows))
 
 
 def large_table(repeats, sizes):
