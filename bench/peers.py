@@ -62,7 +62,8 @@ def contest(model, joint, repeats):
     q_peer, v, tau = pin.randomConfiguration(peer, -np.ones(peer.nq), np.ones(peer.nq)), u.copy(), np.zeros(peer.nv)
     inner = max(1, 10000 // model.nv)  # enough to make the call itself invisible
     rhs, aba, out = system.rhs, pin.aba, (np.empty(model.nq), np.empty(model.nv))
-    times = interleaved({"given": lambda: rhs(q, p, out=out), "new": lambda: rhs(q, p), "compiled": compiled_call(system, q, p, inner),
+    times = interleaved({"given": lambda: rhs(q, p, out=out), "new": lambda: rhs(q, p),
+                         "compiled": compiled_call(system, q, p, inner),
                          "aba": lambda: aba(peer, data, q_peer, v, tau)}, repeats)
     times["compiled"] /= inner
     ratios = [f"{ratio(times, name, 'aba'):.2f}" for name in ("given", "new", "compiled")]
