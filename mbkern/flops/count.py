@@ -23,7 +23,7 @@ from ..model.model import Model
 from ..system import System
 from .numbers import FLOPS, OPERATIONS, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
-from .textbook import OUTSIDE, TEXTBOOK, run
+from .textbook import COVERED, RATE, TEXTBOOK, TO_MU, TO_PDOT, run
 
 LEVELS = ("kernel", "textbook")
 
@@ -44,8 +44,10 @@ class Counted:
         Flops by sweep: the functions that the kernel calls, or the sweeps of the printed algorithm.
     by_step : dict
         Textbook level: flops by line of the algorithm.
-    outside : int
-        Textbook level: flops that were executed for pdot although the printed algorithm ends before it.
+    covers : "pdot" or "mu"
+        How far `total` and its breakdowns go. "mu" only for the textbook's "emh-cholesky": F* and pdot are left out.
+    to_mu, to_pdot : int
+        Textbook level: flops of all lines but F* and pdot, and of all lines, by the same rule for every method.
     unused : int
         Kernel level: operations of the source whose results nobody uses; compiled code does not execute them.
     qdot, pdot : array
@@ -58,7 +60,9 @@ class Counted:
     by_operation: dict[str, int]
     by_sweep: dict[str, int]
     by_step: dict[str, int] = field(default_factory=dict)
-    outside: int = 0
+    covers: str = TO_PDOT
+    to_mu: int | None = None
+    to_pdot: int | None = None
     unused: int = 0
     qdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
     pdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
@@ -66,6 +70,8 @@ class Counted:
     def __str__(self) -> str:
         pairs = self.by_operation["sincos"]
         lines = [f"{self.method} ({self.level}): {self.total} flops and {pairs} sine-cosine pairs"]
+        if self.covers == TO_MU:
+            lines[0] += f" to mu; to pdot {self.to_pdot} flops"
         for heading, table in (("operation", self.by_operation), ("sweep", self.by_sweep), ("step", self.by_step)):
             lines += [f"  by {heading}: " + ", ".join(f"{name} {n}" for name, n in table.items())] if table else []
         return "\n".join(lines)
@@ -93,8 +99,10 @@ def count(
         "hzu".
     level : "kernel" or "textbook"
         The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the
-        weights, the inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do, and
-        "emh-cholesky" ends with mu as the English paper does: what pdot takes there is `outside`.
+        weights, the inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do.
+        All are executed to pdot and can be summed up `to_mu` and `to_pdot`; `total` is one of the two: `to_mu` for
+        "emh-cholesky", because the English table ends there, `to_pdot` for all others, as in the Russian table
+        (reasons and formulas: :mod:`mbkern.flops.textbook`).
     q, p, t : state, optional
         Where to evaluate; by default any state (the count is the same).
     tau : (nv,), optional
@@ -157,15 +165,19 @@ def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array)
         raise MethodError(f"method: expected one of {', '.join(TEXTBOOK)} at the textbook level, got {name!r}")
     ledger = Ledger()
     qdot, pdot = run(model, name, q, p, t, tau, ledger)
+    covers = COVERED.get(name, TO_PDOT)
     sweeps: Pages = {}
     steps: Pages = {}
     for (sweep, step), page in ledger.pages.items():
-        sweeps[sweep] = [a + b for a, b in zip(sweeps.get(sweep, [0] * len(OPERATIONS)), page.done, strict=True)]
-        if sweep != OUTSIDE:
-            steps[step] = page.done
-    outside = {OUTSIDE: sweeps.pop(OUTSIDE)} if OUTSIDE in sweeps else {}
+        steps[step] = page.done
+        if covers == TO_PDOT or step not in RATE:
+            sweeps[sweep] = [a + b for a, b in zip(sweeps.get(sweep, [0] * len(OPERATIONS)), page.done, strict=True)]
+    to_pdot = _flops(steps)
+    for step in RATE if covers == TO_MU else ():
+        steps.pop(step, None)
+    to_mu = _flops({step: page for step, page in steps.items() if step not in RATE})
     return Counted(name, "textbook", _flops(sweeps), _by_operation(sweeps), _by_key(sweeps), _by_key(steps),
-                   outside=_flops(outside), qdot=qdot, pdot=pdot)
+                   covers=covers, to_mu=to_mu, to_pdot=to_pdot, qdot=qdot, pdot=pdot)
 
 
 # ---- the sweeps under headings ------------------------------------------------------------------------------------

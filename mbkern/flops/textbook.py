@@ -15,6 +15,22 @@ of operations that the Russian paper prints (ERA), line by line:
 Elementary operations: C x or C^T x takes 42 (C is kept as G and rho), M x of a rigid body 42, a dense 6x6 times a
 vector 66. Given, not counted, as in the papers: C, A, vr, Adot^T - A^T Omega, the weights F, the inertias, joint
 forces; for HZU also M^-1 and Z.
+
+What a count covers. Every algorithm here is executed to its end, pdot, and can be summed up in two ways, by one rule
+for all of them: *to mu* (all lines but the two of `RATE`: the linear system solved for qdot, v and mu) and *to pdot*
+(all lines). The tables of the two papers do not cover the same. The Russian one goes to pdot: F* and pdot are in its
+ledger above. The English one has no room for pdot, which is read off its formulas: what is linear in the freedoms of
+DAH is 109/6 = 1/6 (Cholesky) + 6 (triangle of H) + 12 (right side), of TSP 235/6 = -5/6 (L^T D L) + 6 + 12 - 1 + 23,
+with the 23 of pdot. So "emh-cholesky", the form that the English paper prints, is set against its table to mu; all
+others are set against the Russian table to pdot. Both forms of Algorithm 2, both ways:
+
+    to mu     Cholesky  EMH + sum_others(44 n - 84) - sum_roots(6 n^2 + 10 n + 60)     (EMH is not a literal count)
+              L^T D L   the same + sum_others(5 n) - sum_roots(2 n)
+    to pdot   L^T D L   ERA, exactly
+              Cholesky  ERA - sum_others(5 n) + sum_roots(2 n)
+
+No single coverage gives both ERA for one form and the first line for the other: between them lie the 23 n and 48 of
+`RATE`.
 """
 
 from __future__ import annotations
@@ -36,7 +52,11 @@ from .sources import evaluate_drives, rebound, with_drives
 Numbers = np.ndarray  # of counting numbers (dtype object)
 _spatial = plain.load("spatial")
 
-BACKWARD, FORWARD, FACTOR, OUTSIDE = "backward", "forward", "factor", "outside"
+BACKWARD, FORWARD, FACTOR = "backward", "forward", "factor"
+RATE = ("F*", "pdot")  # the lines that only pdot needs
+TO_MU, TO_PDOT = "mu", "pdot"
+# how far the table goes that an algorithm is set against: the English one, or (all others) the Russian one
+COVERED = {"emh-cholesky": TO_MU}
 
 
 @dataclass
@@ -216,7 +236,7 @@ def _momentum_rate(given: Given, i: int, v: Numbers, qdot: list[Numbers], mu: Nu
 
 
 def algorithm2(given: Given, roots: bool) -> tuple[list[Numbers], list[Numbers]]:
-    """qdot and pdot by L^T D L, or with square roots by L^T L; then the algorithm ends with mu, and pdot is outside."""
+    """qdot and pdot by L^T D L, or with square roots by L^T L."""
     under, parents = given.ledger.under, given.parents
     n_bodies = given.n_bodies
     M, F, phi, v = list(given.M), list(given.F), given.zeros(), given.zeros()
@@ -244,7 +264,7 @@ def algorithm2(given: Given, roots: bool) -> tuple[list[Numbers], list[Numbers]]
                 u[i] = solve(r)
         if k < 0:
             continue
-        _add_forces(given, i, F, OUTSIDE if roots else BACKWARD)
+        _add_forces(given, i, F, BACKWARD)
         with under(BACKWARD, "C^T M* C"):
             M[k] = M[k] + inertia_to_parent(X, M[i])
         with under(BACKWARD, "C^T (M* vr + phi)"):
@@ -276,7 +296,7 @@ def algorithm2(given: Given, roots: bool) -> tuple[list[Numbers], list[Numbers]]
         v[i] = _velocity(given, i, v, qdot[i])
         with under(FORWARD, "mu"):
             mu = M[i] @ v[i] + phi[i]
-        pdot[i] = _momentum_rate(given, i, v[i], qdot, mu, F[i], OUTSIDE if roots else FORWARD)
+        pdot[i] = _momentum_rate(given, i, v[i], qdot, mu, F[i], FORWARD)
     return qdot, pdot
 
 
