@@ -7,9 +7,10 @@ well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from ..inputs import Array
 from ..methods import METHODS
 from ..model.model import Model
 from ..system import System
-from .numbers import FLOPS, OPERATIONS, Ledger, Memory
+from .numbers import FLOPS, OPERATIONS, Count, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
 from .textbook import COVERED, RATE, TEXTBOOK, TO_MU, TO_PDOT, run
 
 LEVELS = ("kernel", "textbook")
+# Functions of a kernel whose results compiled code computes in full, although not all of them are used on every path:
+# they are called before a branch, or in a loop that ends only later. Found by stepping through the machine code.
+IN_FULL = {"dah": ("force_to_parent", "omega_times")}
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class Counted:
     to_mu, to_pdot : int
         Textbook level: flops of all lines but F* and pdot, and of all lines, by the same rule for every method.
     unused : int
-        Kernel level: operations of the source whose results nobody uses; compiled code does not execute them.
+        Kernel level: operations of the source whose results nobody uses; compiled code leaves them out, which is
+        tested against its instructions (:mod:`mbkern.flops.numbers`).
     qdot, pdot : array
         The result of the counting run.
     """
@@ -152,7 +157,8 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
     arrays = [Memory(x, ledger) for x in (block, q, p, tau)]
     rhs = rebound(module.rhs, evaluate_drives=_headed(ledger, "evaluate_drives", evaluate_drives(drives)),
                   sweeps=_with_headings(ledger, module.sweeps))
-    rhs(arrays[0], ledger.number(t), *arrays[1:], qdot, pdot, work)
+    with _in_full(module, IN_FULL.get(method.name, ())):
+        rhs(arrays[0], ledger.number(t), *arrays[1:], qdot, pdot, work)
     used = {heading[0]: page.used for heading, page in ledger.pages.items()}
     done = {heading[0]: page.done for heading, page in ledger.pages.items()}
     total = _flops(used)
@@ -198,6 +204,30 @@ def _with_headings(ledger: Ledger, sweeps: Any) -> FunctionType:
     called = {name: sweeps.__globals__[name] for name in sweeps.__code__.co_names if name in sweeps.__globals__}
     return rebound(sweeps, **{name: _headed(ledger, name, function) for name, function in called.items()
                               if isinstance(function, FunctionType)})
+
+
+@contextmanager
+def _in_full(module: ModuleType, names: tuple[str, ...]) -> Iterator[None]:
+    """Within, these functions of a plain module count all operations behind their results."""
+    before = {name: getattr(module, name) for name in names}
+
+    def used(x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(used(part) for part in x)
+        if isinstance(x, Count):
+            x.use()
+        return x
+
+    def in_full(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: used(function(*args))
+
+    try:
+        for name, function in before.items():
+            setattr(module, name, in_full(function))
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(module, name, function)
 
 
 # ---- sums over the ledger ------------------------------------------------------------------------------------------

@@ -4,12 +4,17 @@ One flop is one addition, subtraction, multiplication, division or square root. 
 sign changes and comparisons cost nothing. What the compiler removes from a kernel is not counted either:
 
 - A Python float 0.0 or 1.0 met in an operation is a literal of the source: ``x * 0.0``, ``x + 0.0``, ``x * 1.0`` fold
-away.
-  A number that *happens* to be zero (a model constant, a coordinate) is no literal and counts.
+  away. A number that *happens* to be zero (a model constant, a coordinate) is no literal and counts.
 - An operation counts when its result reaches memory, a comparison or an index. What nobody uses is dead code; it is
   kept apart as `unused`.
 
 A repeated operation on the same operands counts each time.
+
+These rules were checked against machine code. Straight-line pieces of the core compile to exactly the counted number of
+arithmetic instructions (a fused multiply-add is two), repeated operations apart. Whole right-hand sides, stepped
+through instruction by instruction, agree within 2.5 % for "emh-ldl" (often to the last operation); "emh-lu", "dah" and
+"hzu" execute up to a tenth less than counted, because the compiler unrolls loops over the freedoms of a joint and finds
+repeated operations and zeros in them.
 """
 
 from __future__ import annotations
