@@ -24,6 +24,7 @@ from ..model.model import Model
 from ..system import System
 from .numbers import FLOPS, OPERATIONS, Count, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
+from .table1 import checked_model
 from .textbook import COVERED, RATE, TEXTBOOK, TO_MU, TO_PDOT, run
 
 LEVELS = ("kernel", "textbook")
@@ -96,8 +97,9 @@ def count(
     Parameters
     ----------
     model : Model
-        At the kernel level a welded body costs nothing (it is merged with its parent when the model is built); at the
-        textbook level it is a body whose joint has 0 freedoms.
+        A welded body costs nothing in the kernels "emh-ldl" and "dah", because it is merged with its parent when the
+        model is built. The kernels "emh-lu" and "hzu" and the textbook go body by body: there it is a body whose
+        joint has 0 freedoms.
     method : str
         Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D
         L: the ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah",
@@ -133,8 +135,7 @@ def count(
     >>> mb.flops.count(model, "emh-ldl").total < mb.flops.table1(model)["EMH"]
     True
     """
-    if not isinstance(model, Model):
-        raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
+    model = checked_model(model)
     if level not in LEVELS:
         raise MethodError(f"level: expected one of {', '.join(LEVELS)}, got {level!r}")
     some_q, some_u = model.random_state(0)

@@ -22,7 +22,7 @@ from ..model import zoo
 from ..model.joint import Joint
 from .count import count
 from .table1 import ENGLISH, RUSSIAN, formulas, structure
-from .timing import evaluation_times
+from .timing import best_times, evaluation
 
 SOURCES = ("table1-en", "table1-ru", "counted", "measured")
 LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H",
@@ -30,7 +30,7 @@ LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H
 COLOURS = {"E": "#4c78a8", "D": "#f2b44d", "H": "#72b779"}
 ISOLINES = (5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000)
 _TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian",
-           "counted": "executed flops of our kernels", "measured": "measured times of our kernels"}
+           "counted": "executed flops of our kernels", "measured": "times of our kernels"}
 
 
 def joint_of(n: int) -> Joint:
@@ -129,19 +129,24 @@ class SelectionMap:
         bodies = 1 + np.outer(np.linspace(0.5, rows + 0.5, 200), np.linspace(0.5, columns + 0.5, 200))
         levels = [x for x in ISOLINES if bodies.min() < x < bodies.max()]
         if levels:
-            lines = axes.contour(np.linspace(0.5, columns + 0.5, 200), np.linspace(0.5, rows + 0.5, 200), bodies,
-                                 levels=levels, colors="k", linewidths=0.7)
-            axes.clabel(lines, fmt="N = %d", fontsize=7)
+            axes.contour(np.linspace(0.5, columns + 0.5, 200), np.linspace(0.5, rows + 0.5, 200), bodies,
+                         levels=levels, colors="k", linewidths=0.7)
+            for N in levels:  # labels where an isoline crosses the diagonal of the map: there no edge cuts them off
+                x, y = np.sqrt((N - 1) * columns / rows), np.sqrt((N - 1) * rows / columns)
+                if x < columns and y < rows:
+                    axes.text(x, y, f"N = {N}", fontsize=7, ha="center",
+                              va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.8})
         shares = self.shares()
         axes.legend(handles=[Patch(color=COLOURS[LETTERS[name]], label=f"{name} {100 * shares[name]:.0f} %")
-                             for name in self.methods], loc="upper right", fontsize=8, framealpha=0.9)
+                             for name in self.methods], loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3,
+                    fontsize=8, frameon=False, handlelength=1.2, columnspacing=1.2)
         axes.set(xlabel="length of a chain L", ylabel="number of chains c",
                  title=f"n = {self.n}: {_TITLES[self.source]}", xlim=(0.5, columns + 0.5), ylim=(0.5, rows + 0.5))
         axes.title.set_fontsize(10)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         if self.note:
-            axes.text(0.02, 0.02, self.note, transform=axes.transAxes, fontsize=6,
+            axes.text(0.98, 0.98, self.note, transform=axes.transAxes, fontsize=7, ha="right", va="top",
                       bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none"})
         return axes
 
@@ -216,8 +221,10 @@ def selection_map(
         if source == "counted":
             costs = {name: _counted(name, joint, rows, columns) for name in methods}
         else:
-            times = [evaluation_times(zoo.star(c, L, joint), methods, seconds) for c, L in cells]
-            costs = {name: np.array([value[name] for value in times]).reshape(rows, columns) for name in methods}
+            models = {(c, L): zoo.star(c, L, joint) for c, L in cells}
+            times = best_times({(cell, name): evaluation(model, name) for cell, model in models.items()
+                                for name in methods}, seconds)  # all cells take turns: noise hits none of them alone
+            costs = {name: np.array([times[cell, name] for cell in cells]).reshape(rows, columns) for name in methods}
     return SelectionMap(n, source, methods, costs)
 
 
@@ -305,7 +312,7 @@ def selection_figure(
     n: int, path: str | Path | None = None, sources: tuple[str, ...] = SOURCES, max_length: int = 20,
     max_chains: int = 20, joint: Joint | None = None,
 ) -> Any:
-    """The maps of several sources side by side; written to `path` (PNG, SVG, PDF by its ending) when given.
+    """The maps of several sources beside each other; written to `path` (PNG, SVG, PDF by its ending) when given.
 
     Examples
     --------
@@ -314,9 +321,14 @@ def selection_figure(
     """
     plt = pyplot()
     maps = [selection_map(n, max_length, max_chains, source, joint) for source in sources]
-    figure, axes = plt.subplots(1, len(maps), figsize=(4.6 * len(maps), 4.4), squeeze=False, layout="constrained")
-    for one, ax in zip(maps, axes[0], strict=True):
+    columns = len(maps) if len(maps) <= 3 else 2
+    rows = -(-len(maps) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns, 4.4 * rows), squeeze=False,
+                                layout="constrained")
+    for one, ax in zip(maps, axes.flat, strict=False):
         one.plot(ax)
+    for ax in axes.flat[len(maps):]:
+        ax.remove()
     if path is not None:
         figure.savefig(path, dpi=120)
     return figure

@@ -23,9 +23,11 @@ body.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from operator import index
+from typing import Any, NamedTuple
 
 from ..errors import ModelError
+from ..model import checks
 from ..model.model import Model
 
 ENGLISH = ("EMH", "DAH", "HZU")
@@ -75,7 +77,7 @@ def structure(parents: Sequence[int], dofs: Sequence[int]) -> Structure:
     >>> tree.eta, tree.theta, tree.tau
     ((3, 4, 5), (3, 2, 4), (12, 5, 4))
     """
-    k, n = tuple(int(x) for x in parents), tuple(int(x) for x in dofs)
+    k, n = _whole(parents, "parents"), _whole(dofs, "dofs")
     if not k or len(k) != len(n):
         raise ModelError(f"parents, dofs: expected one entry each for at least one body, got {len(k)} and {len(n)}")
     eta, depth, tau = [0] * len(k), [0] * len(k), [6 - x for x in n]
@@ -91,6 +93,13 @@ def structure(parents: Sequence[int], dofs: Sequence[int]) -> Structure:
             tau[parent] += 6 - dofs_i
     theta = tuple(a * b for a, b in zip(n, depth, strict=True))
     return Structure(k, n, tuple(6 - x for x in n), tuple(eta), theta, tuple(tau))
+
+
+def _whole(values: Sequence[int], what: str) -> tuple[int, ...]:
+    try:
+        return tuple(index(x) for x in values)
+    except TypeError:
+        raise ModelError(f"{what}: expected whole numbers, one a body, got {checks.show(values)}") from None
 
 
 def formulas(tree: Structure) -> dict[str, int]:
@@ -136,9 +145,15 @@ def model_structure(model: Model) -> Structure:
     >>> mb.flops.model_structure(mb.zoo.pipelayer()).eta
     (3, 4, 5, 6)
     """
-    if not isinstance(model, Model):
-        raise TypeError(f"model: expected a mbkern Model (ModelBuilder.build()), got {type(model).__name__}")
+    model = checked_model(model)
     return structure(model.parents.tolist(), model.dofs.tolist())
+
+
+def checked_model(model: Any) -> Model:
+    """The model, or an error if it is none."""
+    if not isinstance(model, Model):
+        raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {checks.show(model)}")
+    return model
 
 
 def table1(model: Model) -> dict[str, int]:
@@ -146,8 +161,8 @@ def table1(model: Model) -> dict[str, int]:
 
     These are formulas, not measurements: only ERA is the literal operation count of an algorithm (of Algorithm 2 in
     its L^T D L form, see :func:`mbkern.flops.count`). With several bodies on the ground the root's terms apply to
-    each. A welded body is charged as a body with a joint of 0 freedoms, although the kernels merge it with its parent
-    for free.
+    each. A welded body is charged as a body with a joint of 0 freedoms, although "emh-ldl" and "dah" merge it with its
+    parent for free.
 
     Parameters
     ----------

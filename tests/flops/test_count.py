@@ -6,7 +6,7 @@ from cases import assert_close, random_loads, random_model, random_state
 from numba import njit
 
 import mbkern as mb
-from mbkern.errors import MethodError, SingularInertiaError, StateError
+from mbkern.errors import MethodError, ModelError, SingularInertiaError, StateError
 from mbkern.methods import METHODS
 
 FAMILIES = (mb.zoo.chain, mb.zoo.carousel, mb.zoo.binary_tree)
@@ -95,7 +95,20 @@ def test_a_weld_costs_nothing():
             builder.add_body("tool", "b", mb.weld(), mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0))
         return builder.build()
 
-    assert mb.flops.count(arm(True)).total == mb.flops.count(arm(False)).total
+    for method in ("emh-ldl", "dah"):
+        assert mb.flops.count(arm(True), method).total == mb.flops.count(arm(False), method).total
+    for method in ("emh-lu", "hzu"):  # body by body
+        assert mb.flops.count(arm(True), method).total > mb.flops.count(arm(False), method).total
+
+
+def test_nothing_but_welds():
+    builder = mb.ModelBuilder()
+    for name, parent in (("a", "world"), ("b", "a"), ("c", "world")):
+        builder.add_body(name, parent, mb.weld(), mass=1.0, inertia=(1, 1, 1))
+    model = builder.build()
+    assert mb.flops.count(model, "emh-ldl").total == mb.flops.count(model, "dah").total == 0
+    assert mb.flops.count(model, "emh-ldl", level="textbook").total == mb.flops.table1(model)["ERA"] == 144 + 828 + 144
+    assert "emh-ldl" in str(mb.flops.report(model, measure=False))
 
 
 def test_joint_forces_and_springs_cost_what_they_are():
@@ -152,7 +165,7 @@ def test_bad_input():
         mb.flops.count(model, "emh-cholesky")  # textbook only: the kernels' list is shown
     with pytest.raises(MethodError, match="level: expected one of kernel, textbook"):
         mb.flops.count(model, level="assembler")
-    with pytest.raises(TypeError, match="expected a mbkern Model"):
+    with pytest.raises(ModelError, match="model: expected a Model"):
         mb.flops.count(None)
     with pytest.raises(StateError, match="q: expected 3 real numbers"):
         mb.flops.count(model, q=[1.0])

@@ -91,7 +91,7 @@ def test_report_without_times_and_with_a_massless_body():
     builder.add_body("heavy", "light", mb.revolute("x"), mass=1.0, inertia=(1, 1, 1))
     table = mb.flops.report(builder.build(), measure=False).to_dict()
     assert "hzu" not in table["methods"] and table["methods"]["dah"]["nanoseconds"] is None
-    with pytest.raises(TypeError, match="expected a mbkern Model"):
+    with pytest.raises(ModelError, match="model: expected a Model"):
         mb.flops.report("rig")
 
 

@@ -88,6 +88,7 @@ def test_a_weld_is_a_joint_with_no_freedoms():
 @pytest.mark.parametrize(("parents", "dofs", "match"), [
     ([], [], "at least one body"), ([-1, 0], [1], "one entry each"), ([-1, 1], [1, 1], r"parents\[1\]"),
     ([-2], [1], r"parents\[0\]"), ([-1], [7], r"dofs\[0\]"), ([-1], [-1], r"dofs\[0\]"),
+    ([-1], [1.5], "dofs: expected whole numbers"), (["world"], [1], "parents: expected whole"), (3, [1], "parents"),
 ])
 def test_bad_structures(parents, dofs, match):
     with pytest.raises(ModelError, match=match):
@@ -95,6 +96,6 @@ def test_bad_structures(parents, dofs, match):
 
 
 def test_not_a_model():
-    with pytest.raises(TypeError, match="expected a mbkern Model"):
+    with pytest.raises(ModelError, match="model: expected a Model"):
         mb.flops.table1("chain")
     assert issubclass(ModelError, MbkernError)

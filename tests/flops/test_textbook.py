@@ -50,6 +50,21 @@ def test_cholesky_is_emh_and_the_known_difference(seed):
     assert counted.total == counted.to_mu == mb.flops.table1(model)["EMH"] + cholesky_less_emh(model)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_several_bodies_on_the_ground(seed):
+    """Each root pays the root's terms, in the formulas as in the executed algorithms."""
+    rng, builder = np.random.default_rng(seed), mb.ModelBuilder()
+    joints = (mb.weld(), mb.revolute("z"), mb.universal("x", "y"), mb.ball(), mb.planar("z"), mb.free())
+    for i in range(9):
+        parent = "world" if i in (0, 3, 4) else f"body{rng.integers(i)}"
+        builder.add_body(f"body{i}", parent, joints[rng.integers(len(joints))], mass=1.0, com=(0.1, 0.0, 0.2),
+                         inertia=(1.0, 2.0, 2.5), position=(0.1, 0.2, 0.3))
+    model = builder.build()
+    printed = mb.flops.table1(model)
+    assert executed(model, "emh-ldl").total == printed["ERA"]
+    assert executed(model, "emh-cholesky").total == printed["EMH"] + cholesky_less_emh(model)
+
+
 @pytest.mark.parametrize("seed", SEEDS[:12])
 def test_both_forms_by_the_same_rule(seed):
     """To mu and to pdot mean the same for both forms: they differ by their factorizations and by nothing else."""
