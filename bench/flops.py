@@ -57,4 +57,4 @@ if __name__ == "__main__":
         rows.append([n, f"{sum(ratios) / len(ratios):.2f}", f"{max(ratios):.2f}",
                      f"{sum(x >= 1.0 for x in ratios)} of {len(ratios)}", f"{max(as_bodies):.2f}",
                      f"{sum(x >= 1.0 for x in as_bodies)} of {len(ratios)}"])
-    print(markdown(["random trees, N", "mean", "largest", "above 1", "largest, driven steps as bodies", "above 1"], rows))
+    print(markdown(["random trees, N", "mean", "largest", "above 1", "driven as bodies: largest", "above 1"], rows))

@@ -111,8 +111,8 @@ class Study:
                          f"time like N^{exponent:.2f}")
             if degree != power:
                 verdict = "not confirmed"
-            elif exponent > expected + 0.3 and verdict == "confirmed":
-                verdict = FLOPS_ONLY
+            elif not (-0.6 if power > 1 else -1.0) < exponent - expected < 0.3:  # a call has a constant cost too
+                verdict = FLOPS_ONLY if verdict == "confirmed" else verdict
         return Claim(text, f"{'; '.join(shown)} (n = {freedoms})", verdict)
 
     # ---- results on disk ----
@@ -231,7 +231,9 @@ def _ldl_against_lu(bodies: int = 16) -> Claim:
     by_flops, by_time = (", ".join(f"{x:.2f}" for x in ratios.values()) for ratios in (printed, times))
     shown = (f"LU / L^T D L for n = 1 to 6: printed algorithms, executed flops {by_flops}; our kernels, times {by_time}"
              f" (chain, N = {bodies})")
-    good = all(printed[n] > 1.0 and times[n] > 1.0 for n in (4, 5, 6))
+    better = [n for n in printed if printed[n] > 1.0 and times[n] > 1.0]
+    good = {4, 5, 6} <= set(better)
+    shown += f"; better for n = {', '.join(map(str, better))}"
     return Claim(text, shown, "confirmed" if good else "not confirmed")
 
 

@@ -114,6 +114,8 @@ def test_claims_can_fail():
 
     assert verdict(lambda N: 90.0 * N) == "confirmed"
     assert verdict(lambda N: 90.0 * N**2) == "confirmed for flops, not for times"
+    assert Study(tuple(made_up(lambda N: 1.0 * N, "dah")))._growth("", "dah", 1, ("chain",), 3).verdict == (
+        "confirmed for flops, not for times")  # flops grow with the cube, times do not
     cubic = Study(tuple(made_up(lambda N: 1.0 * N)))._growth("", "emh-ldl", 1, ("chain",), 3)
     assert cubic.verdict == "not confirmed"
     assert Study(tuple(made_up(lambda N: N)))._growth("", "dah", 1, ("chain",), 3).verdict == "not measured"
