@@ -90,6 +90,18 @@ def test_what_a_count_covers(method):
     assert (f"to pdot {counted.to_pdot}" in str(counted)) == (counted.covers == "mu")
 
 
+@pytest.mark.parametrize("n", range(1, 7))
+def test_the_english_table_has_no_room_for_pdot(n):
+    """What depends on the freedoms of a single body in DAH and TSP, line by line; 222 and 147 are their constants."""
+    printed = mb.flops.formulas(mb.flops.structure([-1], [n]))
+    matrix = 42 * n + 12 * n * (n + 1) // 2  # A^T M of a rigid body, and the lower triangle of A^T M A
+    right_side, solutions = 12 * n, 2 * n * n
+    cholesky, ldl = (2 * n**3 + 3 * n**2 + n) // 6, (2 * n**3 + 3 * n**2 - 5 * n) // 6
+    pdot = 23 * n
+    assert printed["DAH"] - 222 == matrix + right_side + cholesky + solutions
+    assert printed["TSP"] - 147 == matrix + right_side + ldl + solutions - n + pdot
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_russian_table_has_pdot_and_the_english_has_not(seed):
     """In the rows of the reduction to q and p: 23 n of pdot less 2 n that L^T D L saves against Cholesky."""
