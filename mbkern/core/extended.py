@@ -6,7 +6,7 @@ Ivanov & Shimanovskiy 2023, EMH; method "emh-ldl". Eliminated coordinate by coor
 nodes, each with a constant unit twist e in its own frame, so that A^T M* A needs no n x n factorization and Adot
 vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 
-    backward   U = M* e,   D = e^T U,   y = (p - e^T phi) / D
+    backward   U = M* e,   D = e^T U + r,   y = (p - e^T phi) / D
                M*_k  += C^T (M* - U U^T / D) C        phi_k += C^T (phi + U y)
     forward    rate = y - U^T (C v_k) / D,   v = C v_k + e rate,   mu = M* v + phi
                pdot = e^T (F* - Omega mu)
@@ -14,6 +14,8 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
     M*   articulated inertia (P, Q, R)        phi   momentum that the subtree has when the frame rests
     e    (0; z) revolute, (z; 0) prismatic, the unit 6x3 or 6x6 for ball and free
     F*   weight of the subtree: (m g; s x g), m and s its mass and first moment
+
+    r    inertia of the rotor (armature); what differs then is in :mod:`.rotors`
 
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 """
@@ -27,29 +29,17 @@ from .joints import (
 )
 from .layout import (
     BALL, CYCLE, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, PARENT, PLACE_G, PLACE_RHO,
-    PRISMATIC, QI, REVOLUTE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
+    PRISMATIC, QI, REVOLUTE, ROTOR, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get33, get6, get_frame, get_inertia, get_pair,
-    margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
+    margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import fma, get, put, sincos, smaller, whole
+from .rotors import R_Y, armature, carry_node, carry_rotor, eliminate_node, node_speeds
 from .spatial import (
     EYE, ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
-    inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, rigid_inertia,
+    inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, pivot_margin, rigid_inertia,
 )
 from .vec3 import ZERO3, add, axpy, cross, mul, neg, shifted, sshifted, sub, tmul
-
-# A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
-PIVOT_TOLERANCE = 3e-15
-
-
-@inline
-def trace(S):
-    return S[0] + S[3] + S[5]
-
-
-@inline
-def pivot_margin(pivot, S):
-    return fma(-PIVOT_TOLERANCE, trace(S), pivot)
 
 
 @inline
@@ -112,13 +102,15 @@ def backward(block, q, p, work):
         kind, k, qi, vi = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + QI), whole(block, c + VI)
         M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
         m, s = get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT)
-        cycle = whole(block, c + CYCLE)
+        cycle, rotor = whole(block, c + CYCLE), whole(block, c + ROTOR) != 0
         if kind == REVOLUTE:
             sine, cosine = sincos(get(q, qi))
             X = (turned_by(get33(block, c + PLACE_G), sine, cosine), get3(block, c + PLACE_RHO))
             put_frame(work, w + W_G, X)
             U = column_az(M)
             D = U[1][2]
+            if rotor:
+                D = D + armature(block, vi)
             d = 1.0 / D
             y = (get(p, vi) - phi[1][2]) * d
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
@@ -130,11 +122,15 @@ def backward(block, q, p, work):
                     carry_within(work, k, cycle, (turn, ZERO3), rest_az, momentum_az, m, s)
                 else:
                     carry(work, k, X, rest_az, momentum_az, m, s)
+                if rotor:
+                    carry_rotor(block, i, k, work)
         elif kind == PRISMATIC:
             X = prismatic_frame(block, c, get(q, qi))
             put_frame(work, w + W_G, X)
             U = column_lz(M)
             D = U[0][2]
+            if rotor:
+                D = D + armature(block, vi)
             d = 1.0 / D
             y = (get(p, vi) - phi[0][2]) * d
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
@@ -145,9 +141,14 @@ def backward(block, q, p, work):
                     carry_within(work, k, cycle, (EYE, (0.0, 0.0, get(q, qi))), rest_lz, momentum_lz, m, s)
                 else:
                     carry(work, k, X, rest_lz, momentum_lz, m, s)
+                if rotor:
+                    carry_rotor(block, i, k, work)
         elif kind == BALL:
             X = ball_frame(block, c, q, qi)
             put_frame(work, w + W_G, X)
+            if rotor:
+                carry_spinning(block, i, k, p, X, m, s, work)
+                continue
             F, pivot = ldl3(M[2])
             momentum = get3(p, vi)
             y = ldl3_solve(F, sub(momentum, phi[1]))
@@ -160,6 +161,9 @@ def backward(block, q, p, work):
         elif kind == FREE:
             X = free_frame(block, c, q, qi)
             put_frame(work, w + W_G, X)
+            if rotor:
+                carry_spinning(block, i, k, p, X, m, s, work)
+                continue
             momentum = get_pair(p, vi)
             v, margin = free_velocity(M, phi, momentum)
             put_pair(work, w + W_ELIM, v)
@@ -182,6 +186,15 @@ def backward(block, q, p, work):
             if k >= 0:
                 rate = get(work, at + 1)
                 carry(work, k, X, M, axpy6(rate, column_lz(M), phi), m, s)
+
+
+@inline
+def carry_spinning(block, i, k, p, X, m, s, work):
+    """Eliminate a ball or free node that has armature, and add what is left to its parent."""
+    eliminate_node(block, i, p, work)
+    if k >= 0:
+        carry_node(block, i, k, work)
+        add_to3(work, work_row(k) + W_MOMENT, axpy(m, X[1], tmul(X[0], s)))
 
 
 @inline
@@ -232,16 +245,26 @@ def forward(block, q, p, qdot, pdot, work):
             put_pair(work, w + W_V, v)
         elif kind == BALL:
             F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
-            turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
+            own = get3(p, vi)
+            if whole(block, c + ROTOR) != 0:
+                put_pair(work, w + W_V, (u, o))
+                node_speeds(block, i, p, work)
+                turn, own = get3(work, w + W_V + 3), get3(work, rotors_at(block) + R_Y)
+            else:
+                turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
             v = (u, turn)
-            mu = (add(inertia_times(M, v)[0], phi[0]), get3(p, vi))
+            mu = (add(inertia_times(M, v)[0], phi[0]), own)
             rate3 = sub(turn, o)
             put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
             put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
             put_pair(work, w + W_V, v)
         elif kind == FREE:
-            v = get_pair(work, w + W_ELIM)
-            force = omega_times(v, get_pair(p, vi))
+            v, momentum = get_pair(work, w + W_ELIM), get_pair(p, vi)
+            if whole(block, c + ROTOR) != 0:
+                put_pair(work, w + W_V, (u, o))
+                node_speeds(block, i, p, work)
+                v, momentum = get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_Y)
+            force = omega_times(v, momentum)
             rate6 = (sub(v[0], u), sub(v[1], o))
             put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
             put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))

@@ -5,7 +5,7 @@ z axis is the axis of the step. Between nodes there are only constant placements
 frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
 
 Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
-Work:   node rows, one more for the ground | drive values | margins | speeds | what a method needs besides
+Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | what a method needs besides
 Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches
 
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
@@ -35,7 +35,9 @@ HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
 ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
-HEADER = 30
+HAS_ROTORS = 30  # whether any freedom has armature
+ROTORS_SIZE = 31  # numbers of the workspace that ball and free nodes with armature need
+HEADER = 32
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -44,7 +46,8 @@ MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 +
 SUBTREE_MASS = 26
 DEPTH = 27  # freedoms on the way to the root, its own not counted
 CYCLE = 28  # within a joint: 1 + the number of cyclic shifts of axes that place the frame at its parent's; else 0
-NODE = 29
+ROTOR = 29  # whether a freedom of it has armature
+NODE = 30
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -56,13 +59,16 @@ SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before
 # M = L L^T about the centre of mass: 1/sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d), and the
 # roots sqrt(m), sqrt(d) themselves
 ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
-BODY = 45
+N_ROTORS = 45  # freedoms of its joint that have armature
+BODY = 46
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
 # the freedom before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
 BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
-COORDINATE = 7
+# inertia of its rotor, and which multiplier of its body is that of the rotor (HZU; -1: none)
+ARMATURE, MULTIPLIER = 7, 8
+COORDINATE = 9
 
 # ---- drive row of the block: kind, node, and six numbers that the kind explains ----
 DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2
@@ -130,9 +136,15 @@ def speeds_at(block):
 
 
 @inline
+def rotors_at(block):
+    """Where a ball or free node with armature is eliminated in the workspace."""
+    return speeds_at(block) + whole(block, NV)
+
+
+@inline
 def work_size(block):
     """Numbers a workspace needs before what a method adds."""
-    return speeds_at(block) + whole(block, NV)
+    return rotors_at(block) + whole(block, ROTORS_SIZE)
 
 
 @inline

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _layout = plain.load("layout")
 _vec3 = plain.load("vec3")
 _spatial = plain.load("spatial")
+_rotors = plain.load("rotors")
 
 # A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
 SINGULAR = 1e-13
@@ -92,7 +93,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
     last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
     last_child: dict[int, int] = {}
-    mass_size = multipliers_size = 0
+    mass_size = multipliers_size = rotors_size = 0
     ground_moment: Any = (0.0, 0.0, 0.0)
     qi = vi = quaternions = 0
     for spec in body_specs:
@@ -130,12 +131,17 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             node = len(nodes)
             nodes.append(row)
             last_speed.append(vi + element.nv - 1 if element.nv else before)
+            armature = (spec.armature or (0.0,) * spec.joint.nv)[vi - first_speed:vi - first_speed + element.nv]
+            row[L.ROTOR] = float(any(armature))
+            if any(armature) and not isinstance(element, Step):
+                rotors_size = _rotors.SIZE
             for j in range(element.nv):
                 k = vi + j - first_speed
                 depth = int(row[L.DEPTH]) + j
                 coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
                                     qi if isinstance(element, Step) else -1,
-                                    vi + j - 1 if j else before, depth, mass_size])
+                                    vi + j - 1 if j else before, depth, mass_size, armature[j],
+                                    6 - spec.joint.nv + sum(map(bool, spec.armature[:k])) if armature[j] else -1])
                 mass_size += depth + 1
             qi += element.nq
             vi += element.nv
@@ -143,13 +149,14 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, ORIGIN)
         row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
                *(x for line in X[0] for x in line), *X[1], m, *s, *J]
-        sibling, elders, own = -1, 0, 6 - (vi - first_speed)
+        rotors = sum(x > 0.0 for x in spec.armature or ())
+        sibling, elders, own = -1, 0, 6 - (vi - first_speed) + rotors
         if spec.parent >= 0:
             sibling = last_child.get(spec.parent, -1)
             eldest = bodies[sibling if sibling >= 0 else spec.parent]
-            elders = int(6 - eldest[L.BODY_DOFS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
+            elders = int(6 - eldest[L.BODY_DOFS] + eldest[L.N_ROTORS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
             last_child[spec.parent] = len(bodies)
-        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia)]
+        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia), rotors]
         multipliers_size += own * elders + own * (own + 1) // 2
         bodies.append(row)
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
@@ -174,6 +181,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     header[L.GRAVITY:L.GRAVITY + 3] = gravity
     header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
     header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
+    header[L.HAS_ROTORS], header[L.ROTORS_SIZE] = float(any(c[L.ARMATURE] for c in coordinates)), rotors_size
     drive_rows = _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE)
     header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
     return [*header, *chain.from_iterable(chain(nodes, bodies, coordinates)), *drive_rows]
