@@ -18,7 +18,7 @@ from .batch.solution import BatchSolution
 from .callbacks import drive_callback, keep_alive
 from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
-from .core import checks, extended
+from .core import checks, extended, rotor_calls
 from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
@@ -890,7 +890,10 @@ class System:
     @cached_property
     def _lane_block(self) -> Array:
         """The block for batches: writeable, because Numba tells the two apart."""
-        return keep_alive(self.block.copy(), self._callbacks)
+        block = self.block.copy()
+        if block[L.HAS_ROTORS]:
+            block[L.ROTOR_CALLS + 1] = rotor_calls.rotor_of_lanes.address
+        return keep_alive(block, self._callbacks)
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
@@ -952,10 +955,13 @@ def _drives(model: Model) -> list[Any]:
 
 
 def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
-    """The model's block; a copy with the addresses of compiled drives where there are any."""
-    if not callbacks:
+    """The model's block; a copy with the addresses of compiled drives and of the rotors' code where there are any."""
+    rotors = bool(model.block[L.HAS_ROTORS])
+    if not callbacks and not rotors:
         return model.block
     block = model.block.copy()
+    if rotors:
+        block[L.ROTOR_CALLS] = rotor_calls.rotor_of_one.address
     left = iter(callbacks)
     for d, drive in enumerate(_drives(model)):
         if isinstance(drive, Function):

@@ -34,7 +34,7 @@ from .layout import (
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import fma, get, put, sincos, smaller, whole
-from .rotors import R_Y, armature, carry_node, carry_rotor, eliminate_node, node_speeds
+from .rotors import CARRY, ELIMINATE, R_PHI, SPEEDS, armature, call_rotor
 from .spatial import (
     EYE, ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
     inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, pivot_margin, rigid_inertia,
@@ -123,7 +123,7 @@ def backward(block, q, p, work):
                 else:
                     carry(work, k, X, rest_az, momentum_az, m, s)
                 if rotor:
-                    carry_rotor(block, i, k, work)
+                    call_rotor(CARRY, block, work, p, i, k)
         elif kind == PRISMATIC:
             X = prismatic_frame(block, c, get(q, qi))
             put_frame(work, w + W_G, X)
@@ -142,7 +142,7 @@ def backward(block, q, p, work):
                 else:
                     carry(work, k, X, rest_lz, momentum_lz, m, s)
                 if rotor:
-                    carry_rotor(block, i, k, work)
+                    call_rotor(CARRY, block, work, p, i, k)
         elif kind == BALL:
             X = ball_frame(block, c, q, qi)
             put_frame(work, w + W_G, X)
@@ -191,9 +191,8 @@ def backward(block, q, p, work):
 @inline
 def carry_spinning(block, i, k, p, X, m, s, work):
     """Eliminate a ball or free node that has armature, and add what is left to its parent."""
-    eliminate_node(block, i, p, work)
+    call_rotor(ELIMINATE, block, work, p, i, k)
     if k >= 0:
-        carry_node(block, i, k, work)
         add_to3(work, work_row(k) + W_MOMENT, axpy(m, X[1], tmul(X[0], s)))
 
 
@@ -248,8 +247,8 @@ def forward(block, q, p, qdot, pdot, work):
             own = get3(p, vi)
             if whole(block, c + ROTOR) != 0:
                 put_pair(work, w + W_V, (u, o))
-                node_speeds(block, i, p, work)
-                turn, own = get3(work, w + W_V + 3), get3(work, rotors_at(block) + R_Y)
+                call_rotor(SPEEDS, block, work, p, i, k)
+                turn, own = get3(work, w + W_V + 3), get3(work, rotors_at(block) + R_PHI + 3)
             else:
                 turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
             v = (u, turn)
@@ -262,8 +261,8 @@ def forward(block, q, p, qdot, pdot, work):
             v, momentum = get_pair(work, w + W_ELIM), get_pair(p, vi)
             if whole(block, c + ROTOR) != 0:
                 put_pair(work, w + W_V, (u, o))
-                node_speeds(block, i, p, work)
-                v, momentum = get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_Y)
+                call_rotor(SPEEDS, block, work, p, i, k)
+                v, momentum = get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_PHI)
             force = omega_times(v, momentum)
             rate6 = (sub(v[0], u), sub(v[1], o))
             put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)

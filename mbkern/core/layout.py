@@ -37,7 +37,8 @@ MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
 HAS_ROTORS = 30  # whether any freedom has armature
 ROTORS_SIZE = 31  # numbers of the workspace that ball and free nodes with armature need
-HEADER = 32
+ROTOR_CALLS = 32  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
+HEADER = 35
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p

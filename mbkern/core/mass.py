@@ -20,7 +20,7 @@ from .layout import (
     put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import get, put, whole
-from .rotors import R_PHI, armature, eliminate_node, node_speeds
+from .rotors import ELIMINATE, R_PHI, SPEEDS, armature, call_rotor
 from .spatial import (
     ZERO6, add6, column_az, column_lz, dot6, force_to_parent, ldl3_solve, motion_to_child, rigid_times,
     rigid_to_parent, scale6,
@@ -97,7 +97,7 @@ def solve(block, x, y, work):
         kind, vi = whole(block, c + KIND), whole(block, c + VI)
         M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
         if whole(block, c + ROTOR) != 0 and kind >= BALL:
-            eliminate_node(block, i, x, work)
+            call_rotor(ELIMINATE, block, work, x, i, -1)
             phi = get_pair(work, rotors_at(block) + R_PHI)
         elif kind == REVOLUTE or kind == PRISMATIC:
             U = column_az(M) if kind == REVOLUTE else column_lz(M)
@@ -125,7 +125,7 @@ def solve(block, x, y, work):
         M = get_inertia(work, w + W_P)
         if whole(block, c + ROTOR) != 0 and kind >= BALL:
             put_pair(work, w + W_V, (u, o))
-            node_speeds(block, i, x, work)
+            call_rotor(SPEEDS, block, work, x, i, k)
             for a in range(freedoms(kind)):
                 put(y, vi + a, get(work, speeds_at(block) + vi + a))
             u, o = get_pair(work, w + W_V)

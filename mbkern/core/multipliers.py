@@ -16,8 +16,9 @@ A body and its children form a clique: a row of H holds the multipliers of the p
 own, and the row of a sibling is as long as the part of it up to there. On a chain rows are short, and the work is
 linear; on a carousel it is cubic and memory quadratic. Every body needs an invertible inertia.
 
-Freedoms with armature r have A^T mu = p - r u. Their rotors' momenta are multipliers too: with N = L Q1 R^-T, which has
-A^T N = E, mu = mu0 + Z lam + N_r sigma, sigma = -r u. N_r joins Z, and H_ii gets 1/r on the diagonal there.
+Freedoms with armature r have A^T mu = p - r u =: sigma, which is a multiplier too: with N = L Q1 R^-T, A^T N = E, it is
+mu = mu0 + Z lam + N_r sigma, mu0 from the other momenta. N_r joins Z; u = (p - sigma) / r gives H_ii 1/r more on the
+diagonal, and the right side p / r.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
@@ -328,6 +329,8 @@ def backward(block, p, work):
         put_pair(work, w + H_MU, ZERO6)
         for j in range(n_b):  # R^T x = p in the place of the multipliers, mu0 = L Q1 x
             put(work, w + H_LAM + j, get(p, vi + j))
+            if whole(block, coordinate_row(block, vi + j) + MULTIPLIER) >= 0:
+                put(work, w + H_LAM + j, 0.0)
             for i in range(j):
                 x = fma(-get(work, w + H_R + 6 * j + i), get(work, w + H_LAM + i), get(work, w + H_LAM + j))
                 put(work, w + H_LAM + j, x)
@@ -338,7 +341,7 @@ def backward(block, p, work):
     put_momentum_roots(block, work)
     for b in range(n):
         row, w = body_row(block, b), hzu_row(block, b)
-        n_b, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_PARENT)
+        n_b, k, vi = whole(block, row + BODY_DOFS), whole(block, row + BODY_PARENT), whole(block, row + BODY_V)
         vr = root_transposed_times(block, b, get_pair(work, blocks_row(block, b) + B_VR))
         y = sub6(vr, get_pair(work, w + H_ROOT))
         for a in range(n_multipliers(block, b)):
@@ -347,6 +350,10 @@ def backward(block, p, work):
             if k >= 0:
                 y_k = get_pair(work, hzu_row(block, k) + H_ROOT)
                 put(work, w + H_LAM + a, own + dot6(get_pair(work, w + H_X + 6 * a), y_k))
+        for j in range(n_b):
+            a = whole(block, coordinate_row(block, vi + j) + MULTIPLIER)
+            if a >= 0:
+                put(work, w + H_LAM + a, get(work, w + H_LAM + a) + get(p, vi + j) / armature(block, vi + j))
     put_matrix(block, work)
     factor(block, work)
 

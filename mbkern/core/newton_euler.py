@@ -28,7 +28,7 @@ from .layout import (
     margins_at, node_row, put3, put6, put_inertia, put_pair, speeds_at, work_row,
 )
 from .number import fma, get, put, whole
-from .rotors import armature, carry_node, carry_rotor, eliminate_node, node_speeds
+from .rotors import CARRY, ELIMINATE, SPEEDS, armature, call_rotor
 from .spatial import (
     ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
     inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times,
@@ -134,7 +134,7 @@ def backward(block, tau, work):
             if k >= 0:
                 carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi))
                 if rotor:
-                    carry_rotor(block, i, k, work)
+                    call_rotor(CARRY, block, work, tau, i, k)
         elif kind == PRISMATIC:
             wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0), ZERO3)
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, wr))
@@ -149,12 +149,10 @@ def backward(block, tau, work):
             if k >= 0:
                 carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi))
                 if rotor:
-                    carry_rotor(block, i, k, work)
+                    call_rotor(CARRY, block, work, tau, i, k)
         elif rotor:
             add_to_pair(work, w + W_PHI, inertia_times(M, get_drift(work, w)))
-            eliminate_node(block, i, tau, work)
-            if k >= 0:
-                carry_node(block, i, k, work)
+            call_rotor(ELIMINATE, block, work, tau, i, k)
         elif kind == BALL:
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_drift(work, w)))
             F, pivot = ldl3(M[2])
@@ -203,7 +201,7 @@ def forward(block, udot, work):
             put_pair(work, w + W_V, ((a[0] + b[0], a[1] + b[1], a[2] + second), o))
         elif whole(block, c + ROTOR) != 0:
             put_pair(work, w + W_V, (a, o))
-            node_speeds(block, i, udot, work)
+            call_rotor(SPEEDS, block, work, udot, i, k)
             for j in range(freedoms(kind)):
                 put(udot, vi + j, get(work, speeds_at(block) + vi + j))
             add_to_pair(work, w + W_V, (b, s))

@@ -14,23 +14,32 @@ Without a rotor the row and column e of M* - U U^T / D vanish, which the sweeps 
     (r / D) (U e^T + e U^T - (e^T U) e e^T) = e h^T + h e^T,   h = (U - e (e^T U) / 2) r / D
 
 which `carry_rotor` adds for a node with one freedom. A ball or free node is eliminated freedom by freedom, last first,
-in a place of the workspace of its own. Nothing of this is inlined: it is rare, and sweeps take long to compile.
+in a place of the workspace of its own.
+
+Sweeps take long to compile, and most machines have no rotors. So the sweeps do not contain this code: they call `rotor`
+by its address, which is in the block of a machine that has some (:mod:`.rotor_calls`).
 """
 
-from .jit import inline, piece
+from .jit import PLAIN, exact, inline, piece
 from .joints import freedoms, twist_axis
 from .layout import (
-    ARMATURE, BALL, HAS_ROTORS, KIND, N_NODES, NV, REVOLUTE, ROTOR, ROTORS_SIZE, VI, W_ELIM, W_G, W_P, W_PHI, W_R, W_V,
+    ARMATURE, BALL, HAS_ROTORS, KIND, N_NODES, NV, REVOLUTE, ROTOR, ROTOR_CALLS, ROTORS_SIZE, VI, W_ELIM, W_G, W_P,
+    W_PHI, W_R, W_V,
     add_to3, add_to_inertia, add_to_pair, coordinate_row, get3, get6, get_frame, get_inertia, get_pair, margins_at,
     node_row, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import fma, get, put, smaller, whole
-from .spatial import column_az, column_lz, force_to_parent, inertia_to_parent, omega_times, pivot_margin, scale6
-from .vec3 import cross
+from .spatial import (
+    add6, column_az, column_lz, force_to_parent, inertia_times, inertia_to_parent, pivot_margin, scale6,
+)
+from .vec3 import add, cross
 
 # the place: M* as 6 x 6, U of each freedom, 1/D, y, phi
 R_M, R_U, R_D, R_Y, R_PHI = 0, 36, 72, 78, 84
 SIZE = 90
+
+# what `rotor` does
+CARRY, ELIMINATE, SPEEDS, SPIN = 0, 1, 2, 3
 
 
 @inline
@@ -42,11 +51,6 @@ def armature(block, j):
 @inline
 def armature3(block, j):
     return (armature(block, j), armature(block, j + 1), armature(block, j + 2))
-
-
-@inline
-def times3(a, b):
-    return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 @inline
@@ -62,7 +66,7 @@ def add_rotors(block, x, out):
 def add_rotor_forces(block, out, work):
     """out -= Omega(u) (r u) of ball and free nodes; the joint speeds are in the workspace."""
     if whole(block, ROTORS_SIZE) != 0:
-        subtract_spin(block, out, work)
+        call_rotor(SPIN, block, work, out, 0, 0)
 
 
 @piece
@@ -73,12 +77,63 @@ def subtract_spin(block, out, work):
             kind, vi = whole(block, c + KIND), whole(block, c + VI)
             at = speeds_at(block) + vi
             if kind == BALL:
-                w = get3(work, at)
-                add_to3(out, vi, cross(times3(armature3(block, vi), w), w))
+                add_to3(out, vi, euler(armature3(block, vi), get3(work, at)))
             elif kind > BALL:
-                u = get_pair(work, at)
-                momentum = (times3(armature3(block, vi), u[0]), times3(armature3(block, vi + 3), u[1]))
-                add_to_pair(out, vi, scale6(-1.0, omega_times(u, momentum)))
+                r, (v, w) = armature3(block, vi), get_pair(work, at)
+                turning = add(euler(r, v), euler(armature3(block, vi + 3), w))
+                add_to_pair(out, vi, (cross((r[0] * v[0], r[1] * v[1], r[2] * v[2]), w), turning))
+
+
+@inline
+def euler(r, w):
+    """-w x (r w), the gyroscopic moment of Euler's equations; exactly zero for three equal r."""
+    return ((r[1] - r[2]) * w[1] * w[2], (r[2] - r[0]) * w[2] * w[0], (r[0] - r[1]) * w[0] * w[1])
+
+
+# ---- the door ----
+@exact
+def rotor(action, block, work, x, i, k):
+    """CARRY: what a node i with one freedom adds to its parent k beside the rest. ELIMINATE: a ball or free node i for
+    momenta x; adds what is left to its parent k unless that is the ground. SPEEDS: its speeds. SPIN: x -= Omega(u) (r u).
+    """
+    if action == CARRY:
+        carry_rotor(block, i, k, work)
+    elif action == ELIMINATE:
+        eliminate_node(block, i, x, work)
+        if k >= 0:
+            carry_node(block, i, k, work)
+    elif action == SPEEDS:
+        node_speeds(block, i, x, work)
+    else:
+        subtract_spin(block, x, work)
+
+
+if PLAIN:
+
+    def call_rotor(action, block, work, x, i, k):
+        rotor(action, block, work, x, i, k)
+
+else:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    from .number import LANES
+
+    @intrinsic
+    def call_rotor(typingctx, action, block, work, x, i, k):
+        """Call `rotor` for numbers of these arrays' type, by the address in the block; nothing where there is none."""
+        place = (ROTOR_CALLS + block.ndim + work.ndim - 2) * (LANES if block.ndim == 2 else 1)
+
+        def codegen(context, builder, sig, args):
+            word = ir.IntType(types.intp.bitwidth)
+            data = [context.make_array(sig.args[n])(context, builder, args[n]).data for n in (1, 2, 3)]
+            address = builder.fptosi(builder.load(builder.gep(data[0], [ir.Constant(word, place)])), word)
+            with builder.if_then(builder.icmp_unsigned("!=", address, ir.Constant(word, 0)), likely=False):
+                function = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [word] * 6).as_pointer())
+                builder.call(function, [args[0], *(builder.ptrtoint(x, word) for x in data), args[4], args[5]])
+            return context.get_dummy_value()
+        return types.void(types.intp, block, work, x, types.intp, types.intp), codegen
 
 
 # ---- one freedom ----
@@ -170,11 +225,11 @@ def carry_node(block, i, k, work):
 
 @piece
 def node_speeds(block, i, x, work):
-    """Speeds of node i, and its velocity v in the place of C v_k, for momenta x; leaves x - r speed in the place of y.
+    """Speeds of node i, its velocity v in the place of C v_k, and mu in that of phi, for momenta x.
 
     For forces x and accelerations instead of momenta and speeds the same.
     """
-    c, v, at = node_row(i), work_row(i) + W_V, rotors_at(block)
+    c, w, v, at = node_row(i), work_row(i), work_row(i) + W_V, rotors_at(block)
     kind, vi = whole(block, c + KIND), whole(block, c + VI)
     speeds = speeds_at(block) + vi
     eliminate_node(block, i, x, work)
@@ -186,4 +241,5 @@ def node_speeds(block, i, x, work):
         rate = fma(-get(work, at + R_D + a), get(work, speeds + a), get(work, at + R_Y + a))
         put(work, speeds + a, rate)
         put(work, v + axis, get(work, v + axis) + rate)
-        put(work, at + R_Y + a, fma(-armature(block, vi + a), rate, get(x, vi + a)))
+    mu = inertia_times(get_inertia(work, w + W_P), get_pair(work, v))  # p - r rate would lose digits to a large r
+    put_pair(work, at + R_PHI, add6(mu, get_pair(work, w + W_PHI)))

@@ -520,8 +520,9 @@ def hzu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
         if given.rotors[i].any():
             with under("multipliers", "1 / r"):
                 X[i, i] = X[i, i].copy()
-                for a, r in enumerate(given.ledger.numbers(given.rotors[i][given.rotors[i] > 0.0]), 6 - len(given.p[i])):
-                    X[i, i][a, a] = X[i, i][a, a] + 1.0 / r
+                own = given.ledger.numbers(given.rotors[i][given.rotors[i] > 0.0])
+                for k, r in enumerate(own, 6 - len(given.p[i])):
+                    X[i, i][k, k] = X[i, i][k, k] + 1.0 / r
     pattern = [[] if k < 0 else [k, *(j for j in children[k] if j < i)] for i, k in enumerate(parents)]
     lam = algorithm3(given.ledger, X, Q, pattern)
     mu = list(a)
