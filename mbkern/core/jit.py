@@ -69,7 +69,7 @@ else:
             self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
 
     def _cached(function, fastmath):
-        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)(function)
+        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False, _nrt=False)(function)
         try:
             dispatcher._cache = _StampedCache(function)
         except RuntimeError:  # no folder to cache in: compile in every process
@@ -77,7 +77,7 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
     inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER)
     exact = njit(forceinline=True, **_INNER)
     piece = njit(nogil=True, **_INNER)
@@ -107,7 +107,7 @@ else:
             if self._compiled is None:
                 with self._lock:
                     if self._compiled is None:
-                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False)
+                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
                         made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
                         try:
                             made._cache = _StampedCache(self._function)

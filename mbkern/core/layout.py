@@ -43,8 +43,13 @@ PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
 DEPTH = 27  # freedoms on the way to the root, its own not counted
-CYCLE = 28  # within a joint: 1 + the number of cyclic shifts of axes that place the frame at its parent's; else 0
-NODE = 29
+# PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z axis
+# so that the last child of a node needs no spin
+TURN, TILT, SPIN = 28, 30, 32
+IS_LEAF, IS_LAST = 34, 35  # without a child; a last child that is joined BESIDE
+ROUTE = 36  # how the node is joined to its parent, one of these:
+ON_GROUND, IN_LINE, IN_PLACE, BESIDE = 0, 1, 2, 3  # last child without spin: with offset, without; all others
+NODE = 37
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -73,6 +78,7 @@ W_P, W_Q, W_R = 0, 6, 15  # M*, the articulated inertia: 6 + 9 + 6
 W_PHI = 21  # phi: 6
 W_MOMENT = 27  # first moment of the subtree: 3
 W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
+W_TURN = 30  # or, where a method needs no more: cosine and sine of the turn about z, and the amount along z
 W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
 W_V = 51  # velocity: 6
 W_GRAVITY = 57  # gravity in the axes of the frame: 3

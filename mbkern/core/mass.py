@@ -81,6 +81,7 @@ def factor(block, t, q, x, work):
     for d in range(whole(block, N_DRIVES)):
         put(work, drive_values(block, d) + DRIVE_VALUES - 3, 0.0)
     backward(block, q, x, work)
+    put_frames(block, q, work)
 
 
 @kernel
