@@ -24,7 +24,7 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, BESIDE, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_LAST, IS_LEAF, KIND, MASS, MOMENT,
+    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_LAST, IS_LEAF, KIND, MASS, MOMENT,
     N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROUTE, SPIN, SUBTREE_MASS, TILT, TURN, VI, W_ELIM,
     W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
@@ -125,11 +125,24 @@ def join_beside(block, c, k, work, load):
 
 @inline
 def put_turn(block, c, w, angle, work):
-    """Cosine and sine of the turn of a node by `angle` from its place, kept for the forward sweep."""
+    """Cosine and sine of the turn of a node by `angle` from its place."""
     s, co = sincos(angle)
     cosine, sine = turned2(get(block, c + TURN), get(block, c + TURN + 1), co, s)
     put(work, w + W_TURN, cosine); put(work, w + W_TURN + 1, sine)
-    return cosine, sine
+
+
+@inline
+def put_turns(block, q, work):
+    """All turns. In a loop of their own, because they do not depend on each other."""
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        kind = whole(block, c + KIND)
+        if kind == REVOLUTE:
+            put_turn(block, c, w, get(q, whole(block, c + QI)), work)
+        elif kind == DRIVEN_REVOLUTE:
+            put_turn(block, c, w, get(work, drive_values(block, whole(block, c + QI))), work)
+        elif kind == PRISMATIC or kind == DRIVEN_PRISMATIC:
+            put(work, w + W_TURN, get(block, c + TURN)); put(work, w + W_TURN + 1, get(block, c + TURN + 1))
 
 
 @inline
@@ -146,11 +159,11 @@ def put_pivot(block, i, w, D, momentum, S, work):
 def revolute(block, i, q, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
     c, w = node_row(i), work_row(i)
-    cosine, sine = put_turn(block, c, w, get(q, whole(block, c + QI)), work)
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_az(M)
     d, y = put_pivot(block, i, w, U[1][2], get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
-    return turned(cosine, sine, (eliminate_az(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT)))
+    load = (eliminate_az(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
 @inline
@@ -161,8 +174,9 @@ def prismatic(block, i, q, p, work):
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_lz(M)
     d, y = put_pivot(block, i, w, U[0][2], get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
-    load = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
-    return turned(get(block, c + TURN), get(block, c + TURN + 1), moved(along, get(block, c + SUBTREE_MASS), load))
+    rest = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
+    load = moved(along, get(block, c + SUBTREE_MASS), rest)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
 @inline
@@ -172,12 +186,12 @@ def driven(block, i, work):
     at = drive_values(block, whole(block, c + QI))
     x, rate, turns = get(work, at), get(work, at + 1), one_if(whole(block, c + KIND) == DRIVEN_REVOLUTE)
     put(work, margins_at(block) + i, get(work, at + 3))
-    cosine, sine = put_turn(block, c, w, turns * x, work)
     along = (0.0, 0.0, (1.0 - turns) * x)
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     momentum = axpy6(turns * rate, column_az(M), axpy6((1.0 - turns) * rate, column_lz(M), phi))
-    load = (M, momentum, get3(work, w + W_MOMENT))
-    return turned(cosine, sine, moved(along, get(block, c + SUBTREE_MASS), load))
+    rest = (M, momentum, get3(work, w + W_MOMENT))
+    load = moved(along, get(block, c + SUBTREE_MASS), rest)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
 @inline
@@ -211,6 +225,7 @@ def free(block, i, q, p, work):
 @inline
 def backward(block, q, p, work):
     """M*, phi, first moments and pivots of all nodes, leaves first."""
+    put_turns(block, q, work)
     for i in range(whole(block, N_NODES) - 1, -1, -1):
         c = node_row(i)
         kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
@@ -262,8 +277,8 @@ def free_velocity(M, phi, momentum):
 
 
 @inline
-def carried(block, c, kw, cosine, sine, work):
-    """Velocity and gravity of the parent at a node that stands still: offset, spin, tilt, and turn by cosine and sine."""
+def carried(block, c, w, kw, work):
+    """Velocity and gravity of the parent at a node that stands still: offset, spin, tilt and turn."""
     (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
     u = minus_cross(u, get3(block, c + PLACE_RHO), o)
     if whole(block, c + ROUTE) == BESIDE or whole(block, c + ROUTE) == ON_GROUND:
@@ -271,7 +286,8 @@ def carried(block, c, kw, cosine, sine, work):
         u, o, g = turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
     co, si = get(block, c + TILT), -get(block, c + TILT + 1)
     u, o, g = turn_x(co, si, u), turn_x(co, si, o), turn_x(co, si, g)
-    return turn_z(cosine, -sine, u), turn_z(cosine, -sine, o), turn_z(cosine, -sine, g)
+    co, si = get(work, w + W_TURN), -get(work, w + W_TURN + 1)
+    return turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
 
 
 @inline
@@ -298,7 +314,7 @@ def forward(block, q, p, qdot, pdot, work):
         k = whole(block, c + PARENT)
         kw = work_row(k) if k >= 0 else ground
         if kind == REVOLUTE:
-            u, o, g = carried(block, c, kw, get(work, w + W_TURN), get(work, w + W_TURN + 1), work)
+            u, o, g = carried(block, c, w, kw, work)
             M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
             rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
             v = (u, (o[0], o[1], o[2] + rate))
@@ -307,7 +323,7 @@ def forward(block, q, p, qdot, pdot, work):
             force = omega_times(v, inertia_times_plus(M, v, phi))
             put(pdot, vi, cross(get3(work, w + W_MOMENT), g)[2] - force[1][2])
         elif kind == PRISMATIC:
-            u, o, g = carried(block, c, kw, get(block, c + TURN), get(block, c + TURN + 1), work)
+            u, o, g = carried(block, c, w, kw, work)
             u = along_z(get(q, qi), u, o)
             M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
             rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
@@ -343,7 +359,7 @@ def forward(block, q, p, qdot, pdot, work):
         else:
             turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
             x, rate = get(work, at), get(work, at + 1)
-            u, o, g = carried(block, c, kw, get(work, w + W_TURN), get(work, w + W_TURN + 1), work)
+            u, o, g = carried(block, c, w, kw, work)
             u = along_z((1.0 - turns) * x, u, o)
             v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
             put_motion(work, w, v, g)
