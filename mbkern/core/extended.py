@@ -24,9 +24,9 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_LAST, IS_LEAF, KIND, MASS, MOMENT,
-    N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROUTE, SPIN, SUBTREE_MASS, TILT, TURN, VI, W_ELIM,
-    W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
+    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_LAST, IS_LEAF, KIND,
+    MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROUTE, SPIN, SUBTREE_MASS, TILT, TURN,
+    VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
@@ -54,11 +54,19 @@ def pivot_margin(pivot, S):
 
 
 @inline
+def own_inertia(block, i):
+    """Inertia and first moment of the bodies fixed in the frame of node i."""
+    c = node_row(i)
+    s = get3(block, c + MOMENT)
+    return rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)), s
+
+
+@inline
 def begin(block, i, work):
     """The sums of node i before its children add to them: what it has itself."""
-    c, w = node_row(i), work_row(i)
-    s = get3(block, c + MOMENT)
-    put_inertia(work, w + W_P, rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)))
+    w = work_row(i)
+    M, s = own_inertia(block, i)
+    put_inertia(work, w + W_P, M)
     put_pair(work, w + W_PHI, ZERO6)
     put3(work, w + W_MOMENT, s)
 
@@ -156,13 +164,26 @@ def put_pivot(block, i, w, D, momentum, S, work):
 
 
 @inline
-def revolute(block, i, q, p, work):
+def revolute(block, i, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
+    w = work_row(i)
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    return eliminated_revolute(block, i, M, phi, s, p, work)
+
+
+@inline
+def revolute_leaf(block, i, p, work):
+    """The same for a node without children: what it has itself."""
+    M, s = own_inertia(block, i)
+    return eliminated_revolute(block, i, M, ZERO6, s, p, work)
+
+
+@inline
+def eliminated_revolute(block, i, M, phi, s, p, work):
     c, w = node_row(i), work_row(i)
-    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_az(M)
     d, y = put_pivot(block, i, w, U[1][2], get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
-    load = (eliminate_az(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
+    load = (eliminate_az(M, U, d), axpy6(y, U, phi), s)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
@@ -229,19 +250,24 @@ def backward(block, q, p, work):
     for i in range(whole(block, N_NODES) - 1, -1, -1):
         c = node_row(i)
         kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
-        if whole(block, c + IS_LEAF) != 0:
-            begin(block, i, work)
         if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
             begin(block, k, work)
+        if whole(block, c + IS_LEAF) != 0 and (kind != REVOLUTE or route == ON_GROUND):
+            begin(block, i, work)
         if kind == REVOLUTE:
-            if route == IN_LINE:
-                join_in_line(block, c, k, work, revolute(block, i, q, p, work))
+            if route == ON_GROUND:
+                revolute(block, i, p, work)
+            elif whole(block, c + IS_LEAF) != 0:
+                if route == BESIDE:
+                    join_beside(block, c, k, work, revolute_leaf(block, i, p, work))
+                else:
+                    join_in_line(block, c, k, work, revolute_leaf(block, i, p, work))
+            elif route == IN_LINE:
+                join_in_line(block, c, k, work, revolute(block, i, p, work))
             elif route == IN_PLACE:
-                join_in_place(block, c, k, work, revolute(block, i, q, p, work))
-            elif route == BESIDE:
-                join_beside(block, c, k, work, revolute(block, i, q, p, work))
+                join_in_place(block, c, k, work, revolute(block, i, p, work))
             else:
-                revolute(block, i, q, p, work)
+                join_beside(block, c, k, work, revolute(block, i, p, work))
         elif kind == PRISMATIC:
             if route == IN_PLACE:
                 join_in_place(block, c, k, work, prismatic(block, i, q, p, work))
@@ -303,6 +329,18 @@ def put_motion(work, w, v, g):
 
 
 @inline
+def move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work):
+    """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still."""
+    c, w = node_row(i), work_row(i)
+    vi = whole(block, c + VI)
+    rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
+    v = (u, (o[0], o[1], o[2] + rate))
+    put(qdot, whole(block, c + QI), rate); put(work, speeds_at(block) + vi, rate)
+    force = omega_times(v, inertia_times_plus(M, v, phi))
+    put(pdot, vi, cross(s, g)[2] - force[1][2])
+
+
+@inline
 def forward(block, q, p, qdot, pdot, work):
     """Velocities, qdot and pdot of all nodes, root first."""
     n = whole(block, N_NODES)
@@ -315,13 +353,13 @@ def forward(block, q, p, qdot, pdot, work):
         kw = work_row(k) if k >= 0 else ground
         if kind == REVOLUTE:
             u, o, g = carried(block, c, w, kw, work)
-            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-            rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
-            v = (u, (o[0], o[1], o[2] + rate))
-            put_motion(work, w, v, g)
-            put(qdot, qi, rate); put(work, speeds + vi, rate)
-            force = omega_times(v, inertia_times_plus(M, v, phi))
-            put(pdot, vi, cross(get3(work, w + W_MOMENT), g)[2] - force[1][2])
+            if whole(block, c + IS_LEAF) != 0:
+                M, s = own_inertia(block, i)
+                move_revolute(block, i, u, o, g, M, ZERO6, s, qdot, pdot, work)
+            else:
+                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+                move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work)
+                put_motion(work, w, (u, (o[0], o[1], o[2] + get(qdot, qi))), g)
         elif kind == PRISMATIC:
             u, o, g = carried(block, c, w, kw, work)
             u = along_z(get(q, qi), u, o)

@@ -77,10 +77,12 @@ else:
         return dispatcher
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
-    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER)
-    exact = njit(forceinline=True, **_INNER)
-    piece = njit(nogil=True, **_INNER)
+    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    # Nothing allocates, so nothing needs Numba to count references to arrays: a quarter of a small call from Python,
+    # and calls in the midst of a sweep that break its registers up. (`exact` code may return arrays, which needs it.)
+    inline = njit(forceinline=True, fastmath=set(FLAGS), _nrt=False, **_INNER)
+    exact = njit(forceinline=True, _nrt=True, **_INNER)
+    piece = njit(nogil=True, _nrt=False, **_INNER)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

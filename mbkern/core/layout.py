@@ -35,7 +35,8 @@ HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
 ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
-HEADER = 30
+RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
+HEADER = 31
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -43,8 +44,8 @@ PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
 DEPTH = 27  # freedoms on the way to the root, its own not counted
-# PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z axis
-# so that the last child of a node needs no spin
+# PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
+# axis so that the last child of a node needs no spin
 TURN, TILT, SPIN = 28, 30, 32
 IS_LEAF, IS_LAST = 34, 35  # without a child; a last child that is joined BESIDE
 ROUTE = 36  # how the node is joined to its parent, one of these:

@@ -10,11 +10,11 @@ come from the backward sweep of "emh-ldl", once for any number of right-hand sid
 """
 
 from .drives import evaluate_drives
-from .extended import backward, free_velocity
+from .extended import backward, begin, free_velocity
 from .jit import inline, kernel
 from .joints import freedoms, put_frames, twist_axis, unit_twist
 from .layout import (
-    BALL, DRIVE_VALUES, FREE, INERTIA, KIND, MOMENT, N_DRIVES, N_NODES, NV, PARENT, PRISMATIC, REVOLUTE,
+    BALL, DRIVE_VALUES, FREE, INERTIA, IS_LEAF, KIND, MOMENT, N_DRIVES, N_NODES, NV, PARENT, PRISMATIC, REVOLUTE,
     SUBTREE_MASS, VI, W_ELIM, W_G, W_MOMENT, W_P, W_PHI, W_R, W_V,
     add_to3, add_to6, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair, node_row, put3, put6,
     put_pair, work_row,
@@ -82,6 +82,9 @@ def factor(block, t, q, x, work):
         put(work, drive_values(block, d) + DRIVE_VALUES - 3, 0.0)
     backward(block, q, x, work)
     put_frames(block, q, work)
+    for i in range(whole(block, N_NODES)):
+        if whole(block, node_row(i) + IS_LEAF) != 0:
+            begin(block, i, work)
 
 
 @kernel

@@ -57,6 +57,13 @@ def momenta(block, t, q, u, p, work):
 
 
 @kernel
+def kinematics(block, q, u, work):
+    """Frames and velocities of all nodes for joint speeds u; the drive values are in the workspace already."""
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
+
+
+@kernel
 def wrenches_to_joints(block, t, q, wrench, tau, work):
     """Joint forces tau that do the same work as `wrench`: six numbers a body, in body axes at the body origin."""
     evaluate_drives(block, t, work)
