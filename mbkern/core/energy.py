@@ -1,6 +1,6 @@
 """Kinetic and potential energy and the Hamiltonian.
 
-    T = sum v^T M v / 2,   Pi = -sum m g . r + sum k (q - rest)^2 / 2,   H = p^T u - T + Pi
+    T = sum v^T M v / 2 + sum r u^2 / 2,   Pi = -sum m g . r + sum k (q - rest)^2 / 2,   H = p^T u - T + Pi
 
 r is the position of the centre of mass from the world's origin. Without driven joints H = T + Pi.
 """
@@ -8,8 +8,8 @@ r is the position of the centre of mass from the world's origin. Without driven 
 from .jit import kernel
 from .joints import put_frames
 from .layout import (
-    GRAVITY, GROUND_MOMENT, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, REST, SPRING_QI, STIFFNESS, SUBTREE_MASS, W_G,
-    W_MOMENT, W_V, coordinate_row, get3, get6, get_frame, get_pair, node_row, work_row,
+    ARMATURE, GRAVITY, GROUND_MOMENT, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, REST, SPRING_QI, STIFFNESS,
+    SUBTREE_MASS, W_G, W_MOMENT, W_V, coordinate_row, get3, get6, get_frame, get_pair, node_row, work_row,
 )
 from .momenta import put_velocities
 from .number import get, put, whole
@@ -37,7 +37,9 @@ def energy(block, q, p, u, out, work):
     power = 0.0
     for j in range(whole(block, NV)):
         row = coordinate_row(block, j)
-        power = power + get(p, j) * get(u, j)
+        rate = get(u, j)
+        power = power + get(p, j) * rate
+        kinetic = kinetic + 0.5 * get(block, row + ARMATURE) * rate * rate
         qi = whole(block, row + SPRING_QI)
         if qi >= 0:
             stretch = get(q, qi) - get(block, row + REST)

@@ -6,7 +6,7 @@ Ivanov & Shimanovskiy 2023, EMH; method "emh-ldl". Eliminated coordinate by coor
 nodes, each with a constant unit twist e in its own frame, so that A^T M* A needs no n x n factorization and Adot
 vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 
-    backward   U = M* e,   D = e^T U,   y = (p - e^T phi) / D
+    backward   U = M* e,   D = e^T U + r,   y = (p - e^T phi) / D
                M*_k  += C^T (M* - U U^T / D) C        phi_k += C^T (phi + U y)
     forward    rate = y - U^T (C v_k) / D,   v = C v_k + e rate,   mu = M* v + phi
                pdot = e^T (F* - Omega mu)
@@ -14,6 +14,7 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
     M*   articulated inertia (P, Q, R)        phi   momentum that the subtree has when the frame rests
     e    (0; z) revolute, (z; 0) prismatic, the unit 6x3 or 6x6 for ball and free
     F*   weight of the subtree: (m g; s x g), m and s its mass and first moment
+    r    inertia of the rotor (armature); what else differs where there is one is in :mod:`.rotors`
 
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 """
@@ -21,36 +22,24 @@ A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
-from .jit import inline, kernel
-from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
+from .jit import inline, kernel, piece
+from .joints import ball_frame, free_frame, put_frame_of, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_LAST, IS_LEAF, KIND,
-    MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROUTE, SPIN, SUBTREE_MASS, TILT, TURN,
-    VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
+    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_END, IS_LAST,
+    IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
+    ROUTE, SPIN, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
-    margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
+    margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import fma, get, one_if, put, sincos, smaller, whole
+from .rotors import R_Y, carry_node, eliminate_node, node_speeds, place_and_carry_rotor
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
-    plus_rigid, rigid_inertia, shift_force, shift_inertia,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_inertia,
 )
 from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
 from .vec3 import add, axpy, cross, mul, neg, sub, tmul
-
-# A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
-PIVOT_TOLERANCE = 3e-15
-
-
-@inline
-def trace(S):
-    return S[0] + S[3] + S[5]
-
-
-@inline
-def pivot_margin(pivot, S):
-    return fma(-PIVOT_TOLERANCE, trace(S), pivot)
 
 
 @inline
@@ -182,7 +171,8 @@ def revolute_leaf(block, i, p, work):
 def eliminated_revolute(block, i, M, phi, s, p, work):
     c, w = node_row(i), work_row(i)
     U = column_az(M)
-    d, y = put_pivot(block, i, w, U[1][2], get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
+    d, y = put_pivot(block, i, w, U[1][2] + get(block, c + ROTOR_INERTIA),
+                     get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
     load = (eliminate_az(M, U, d), axpy6(y, U, phi), s)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
@@ -194,7 +184,8 @@ def prismatic(block, i, q, p, work):
     along = (0.0, 0.0, get(q, whole(block, c + QI)))
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_lz(M)
-    d, y = put_pivot(block, i, w, U[0][2], get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
+    d, y = put_pivot(block, i, w, U[0][2] + get(block, c + ROTOR_INERTIA),
+                     get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
     rest = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
     load = moved(along, get(block, c + SUBTREE_MASS), rest)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
@@ -252,7 +243,7 @@ def backward(block, q, p, work):
         kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
         if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
             begin(block, k, work)
-        if whole(block, c + IS_LEAF) != 0 and (kind != REVOLUTE or route == ON_GROUND):
+        if whole(block, c + IS_END) != 0:
             begin(block, i, work)
         if kind == REVOLUTE:
             if route == ON_GROUND:
@@ -276,17 +267,36 @@ def backward(block, q, p, work):
             else:
                 prismatic(block, i, q, p, work)
         elif kind == BALL:
-            M, phi, s = ball(block, i, q, p, work)
-            if route != ON_GROUND:
-                add_to(k, work, M, phi, s)
+            if whole(block, c + ROTOR) != 0:
+                carry_spinning(block, i, k, q, p, work)
+            else:
+                M, phi, s = ball(block, i, q, p, work)
+                if route != ON_GROUND:
+                    add_to(k, work, M, phi, s)
         elif kind == FREE:
-            M, phi, s = free(block, i, q, p, work)
-            if route != ON_GROUND:
-                add_to(k, work, M, phi, s)
+            if whole(block, c + ROTOR) != 0:
+                carry_spinning(block, i, k, q, p, work)
+            else:
+                M, phi, s = free(block, i, q, p, work)
+                if route != ON_GROUND:
+                    add_to(k, work, M, phi, s)
         else:
             load = driven(block, i, work)
             if route != ON_GROUND:
                 join_beside(block, c, k, work, load)
+        if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
+            place_and_carry_rotor(block, i, k, q, work)
+
+
+@piece
+def carry_spinning(block, i, k, q, p, work):
+    """Eliminate a ball or free node that has armature, and add what is left to its parent."""
+    put_frame_of(block, i, q, work)
+    eliminate_node(block, i, p, work)
+    if k >= 0:
+        carry_node(block, i, k, work)
+        (G, rho), s = get_frame(work, work_row(i) + W_G), get3(work, work_row(i) + W_MOMENT)
+        add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, node_row(i) + SUBTREE_MASS), rho, tmul(G, s)))
 
 
 @inline
@@ -376,10 +386,14 @@ def forward(block, q, p, qdot, pdot, work):
             g = mul(X[0], get3(work, kw + W_GRAVITY))
             M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
             F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
-            turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
+            turn, own = sub(y, ldl3_solve(F, tmul(M[1], u))), get3(p, vi)
+            if whole(block, c + ROTOR) != 0:
+                put_pair(work, w + W_V, (u, o))
+                node_speeds(block, i, p, work)
+                turn, own = get3(work, w + W_V + 3), get3(work, rotors_at(block) + R_Y)
             v = (u, turn)
             put_motion(work, w, v, g)
-            mu = (inertia_times_plus(M, v, phi)[0], get3(p, vi))
+            mu = (inertia_times_plus(M, v, phi)[0], own)
             rate3 = sub(turn, o)
             put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
             put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
@@ -387,9 +401,13 @@ def forward(block, q, p, qdot, pdot, work):
             X = get_frame(work, w + W_G)
             u, o = motion_to_child(X, get_pair(work, kw + W_V))
             g = mul(X[0], get3(work, kw + W_GRAVITY))
-            v = get_pair(work, w + W_ELIM)
+            v, momentum = get_pair(work, w + W_ELIM), get_pair(p, vi)
+            if whole(block, c + ROTOR) != 0:
+                put_pair(work, w + W_V, (u, o))
+                node_speeds(block, i, p, work)
+                v, momentum = get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_Y)
             put_motion(work, w, v, g)
-            force = omega_times(v, get_pair(p, vi))
+            force = omega_times(v, momentum)
             rate6 = (sub(v[0], u), sub(v[1], o))
             put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
             put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))

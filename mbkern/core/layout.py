@@ -5,7 +5,7 @@ z axis is the axis of the step. Between nodes there are only constant placements
 frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
 
 Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
-Work:   node rows, one more for the ground | drive values | margins | speeds | what a method needs besides
+Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | what a method needs besides
 Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches
 
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
@@ -36,7 +36,9 @@ ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
 RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
-HEADER = 31
+HAS_ROTORS = 31  # whether any freedom has armature
+ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
+HEADER = 33
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -47,10 +49,12 @@ DEPTH = 27  # freedoms on the way to the root, its own not counted
 # PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
 # axis so that the last child of a node needs no spin
 TURN, TILT, SPIN = 28, 30, 32
-IS_LEAF, IS_LAST = 34, 35  # without a child; a last child that is joined BESIDE
-ROUTE = 36  # how the node is joined to its parent, one of these:
+# no child, a revolute node on another node, no rotor: needs no sums; no child otherwise; a last child joined BESIDE
+IS_LEAF, IS_END, IS_LAST = 34, 35, 36
+ROUTE = 37  # how the node is joined to its parent, one of these:
 ON_GROUND, IN_LINE, IN_PLACE, BESIDE = 0, 1, 2, 3  # last child without spin: with offset, without; all others
-NODE = 37
+ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
+NODE = 40
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -62,13 +66,16 @@ SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before
 # M = L L^T about the centre of mass: 1/sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d), and the
 # roots sqrt(m), sqrt(d) themselves
 ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
-BODY = 45
+N_ROTORS = 45  # freedoms of its joint that have armature
+BODY = 46
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
 # the freedom before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
 BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
-COORDINATE = 7
+# inertia of its rotor, and which multiplier of its body is that of the rotor (HZU; -1: none)
+ARMATURE, MULTIPLIER = 7, 8
+COORDINATE = 9
 
 # ---- drive row of the block: kind, node, and six numbers that the kind explains ----
 DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2
@@ -79,8 +86,8 @@ W_P, W_Q, W_R = 0, 6, 15  # M*, the articulated inertia: 6 + 9 + 6
 W_PHI = 21  # phi: 6
 W_MOMENT = 27  # first moment of the subtree: 3
 W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
-W_TURN = 30  # or, where a method needs no more: cosine and sine of the turn about z, and the amount along z
 W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
+W_TURN = 49  # cosine and sine of the turn about z of a node with one freedom or none
 W_V = 51  # velocity: 6
 W_GRAVITY = 57  # gravity in the axes of the frame: 3
 WORK = 60
@@ -137,9 +144,15 @@ def speeds_at(block):
 
 
 @inline
+def rotors_at(block):
+    """Where a ball or free node with armature is eliminated in the workspace."""
+    return speeds_at(block) + whole(block, NV)
+
+
+@inline
 def work_size(block):
     """Numbers a workspace needs before what a method adds."""
-    return speeds_at(block) + whole(block, NV)
+    return rotors_at(block) + whole(block, ROTORS_SIZE)
 
 
 @inline

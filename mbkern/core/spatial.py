@@ -18,6 +18,8 @@ from .vec3 import (
 ZERO6 = (ZERO3, ZERO3)
 NO_INERTIA = ((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (ZERO3, ZERO3, ZERO3), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+# A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
+PIVOT_TOLERANCE = 3e-15
 
 
 @inline
@@ -307,3 +309,14 @@ def eliminate_angular(M, F):
     Z0, Z1, Z2 = ldl3_scale(F, Y0), ldl3_scale(F, Y1), ldl3_scale(F, Y2)
     return (P[0] - dot(Z0, Y0), P[1] - dot(Z0, Y1), P[2] - dot(Z0, Y2),
             P[3] - dot(Z1, Y1), P[4] - dot(Z1, Y2), P[5] - dot(Z2, Y2))
+
+
+@inline
+def trace(S):
+    return S[0] + S[3] + S[5]
+
+
+@inline
+def pivot_margin(pivot, S):
+    """What is left of a pivot of the block S less what rounding may have left of zero."""
+    return fma(-PIVOT_TOLERANCE, trace(S), pivot)

@@ -184,8 +184,8 @@ class Solution:
         -------
         dict
             "energy" in J without drives, dampers, tau and wrench; "linear momentum" in kg m/s and "angular momentum"
-            in kg m^2/s (about the world's origin) when moreover nothing but free joints carries the tree and there is
-            no gravity.
+            in kg m^2/s (about the world's origin) when moreover nothing but free joints without armature carries the
+            tree and there is no gravity.
 
         Examples
         --------
@@ -207,7 +207,7 @@ class Solution:
         roots = [i for i, body in enumerate(model.body_specs) if body.parent < 0]
         floating = not np.any(model.gravity) and all(
             len(model.body_specs[i].joint.elements) == 1 and isinstance(model.body_specs[i].joint.elements[0], Free)
-            and not any(model.body_specs[i].damping) for i in roots)
+            and not any(model.body_specs[i].damping) and model.body_specs[i].armature is None for i in roots)
         if floating:
             chosen = np.unique(np.linspace(0, self.t.size - 1, SAMPLES).astype(int))
             totals = np.array([self._total_momentum(k, roots) for k in chosen])

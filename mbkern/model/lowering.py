@@ -26,6 +26,7 @@ _layout = plain.load("layout")
 _vec3 = plain.load("vec3")
 _spatial = plain.load("spatial")
 _turns = plain.load("turns")
+_rotors = plain.load("rotors")
 
 # A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
 SINGULAR = 1e-13
@@ -87,7 +88,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
     last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
     last_child: dict[int, int] = {}
-    mass_size = multipliers_size = 0
+    mass_size = multipliers_size = rotors_size = 0
     ground_moment: Any = (0.0, 0.0, 0.0)
     qi = vi = quaternions = 0
     for spec in body_specs:
@@ -124,12 +125,19 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             node = len(nodes)
             nodes.append(row)
             last_speed.append(vi + element.nv - 1 if element.nv else before)
+            armature = (spec.armature or (0.0,) * spec.joint.nv)[vi - first_speed:vi - first_speed + element.nv]
+            row[L.ROTOR] = float(any(armature))
+            if any(armature) and isinstance(element, Step):
+                row[L.ROTOR_INERTIA] = armature[0]
+            elif any(armature):
+                rotors_size = _rotors.SIZE
             for j in range(element.nv):
                 k = vi + j - first_speed
                 depth = int(row[L.DEPTH]) + j
                 coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
                                     qi if isinstance(element, Step) else -1,
-                                    vi + j - 1 if j else before, depth, mass_size])
+                                    vi + j - 1 if j else before, depth, mass_size, armature[j],
+                                    6 - spec.joint.nv + sum(map(bool, spec.armature[:k])) if armature[j] else -1])
                 mass_size += depth + 1
             qi += element.nq
             vi += element.nv
@@ -137,13 +145,14 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, ORIGIN)
         row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
                *(x for line in X[0] for x in line), *X[1], m, *s, *J]
-        sibling, elders, own = -1, 0, 6 - (vi - first_speed)
+        rotors = sum(x > 0.0 for x in spec.armature or ())
+        sibling, elders, own = -1, 0, 6 - (vi - first_speed) + rotors
         if spec.parent >= 0:
             sibling = last_child.get(spec.parent, -1)
             eldest = bodies[sibling if sibling >= 0 else spec.parent]
-            elders = int(6 - eldest[L.BODY_DOFS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
+            elders = int(6 - eldest[L.BODY_DOFS] + eldest[L.N_ROTORS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
             last_child[spec.parent] = len(bodies)
-        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia)]
+        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia), rotors]
         multipliers_size += own * elders + own * (own + 1) // 2
         bodies.append(row)
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
@@ -168,6 +177,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     header[L.GRAVITY:L.GRAVITY + 3] = gravity
     header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
     header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
+    header[L.HAS_ROTORS], header[L.ROTORS_SIZE] = float(any(c[L.ARMATURE] for c in coordinates)), rotors_size
     drive_rows = _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE)
     header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
     rows = _turned(_table(nodes, L.NODE), _table(bodies, L.BODY))
@@ -215,9 +225,13 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     rho = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]
     is_last = last[parent] == np.arange(n)
     here = np.array([not any(isinstance(x, np.ndarray) or x != 0.0 for x in row) for row in rho], bool)
+    has_rotor = nodes[:, L.ROTOR] != 0.0
     in_line = is_last & (spin_s == 0.0) & ((kind == L.REVOLUTE) | (kind == L.PRISMATIC) & here)
     route = np.select([parent < 0, in_line & here, in_line], [L.ON_GROUND, L.IN_PLACE, L.IN_LINE], L.BESIDE)
-    nodes[:, L.ROUTE], nodes[:, L.IS_LEAF], nodes[:, L.IS_LAST] = route, last[:-1] < 0, is_last & (route == L.BESIDE)
+    no_child = last[:-1] < 0
+    leaf = no_child & (kind == L.REVOLUTE) & (parent >= 0) & ~has_rotor
+    nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
+    nodes[:, L.IS_LEAF], nodes[:, L.IS_END] = leaf, no_child & ~leaf
     _replace(rho, T.turn_z(cosine[parent], -sine[parent], rho.T))
     _replace(nodes[:, L.MOMENT:L.MOMENT + 3], T.turn_z(c, -s, nodes[:, L.MOMENT:L.MOMENT + 3].T))
     _replace(nodes[:, L.INERTIA:L.INERTIA + 6], T.sturn_z(c, -s, nodes[:, L.INERTIA:L.INERTIA + 6].T))
