@@ -1,6 +1,6 @@
 """Armature: rotors that add r u^2 / 2 to the kinetic energy and nothing else. Closed forms, other libraries, edges.
 
-Random machines with rotors in all formulations are in test_formulations, test_properties, test_hamilton and test_energy.
+Random machines with rotors in all formulations are in test_formulations, test_properties, test_hamilton, test_energy.
 """
 
 from dataclasses import replace
@@ -87,7 +87,8 @@ def test_mujoco(family):
     builder = mb.ModelBuilder(gravity=(0.4, -1.1, -9.6))
     parents = {"chain": [-1, 0, 1, 2, 3], "carousel": [-1, 0, 0, 0, 0], "binary": [-1, 0, 0, 1, 1],
                "random": [-1, 0, -1, 2, 0]}[family]
-    joints = [mb.free(), mb.ball(), mb.universal("x", "y"), mb.prismatic((1, 2, 2)), [mb.rotate("z"), mb.translate("x")]]
+    joints = [mb.free(), mb.ball(), mb.universal("x", "y"), mb.prismatic((1, 2, 2)),
+              [mb.rotate("z"), mb.translate("x")]]
     for k, (parent, joint) in enumerate(zip(parents, joints, strict=True)):
         joint = mb.revolute("y") if family == "random" and k == 2 else joint
         rotors = rng.uniform(0.05, 1.0, size=2) if one(joint).nv == 2 else rng.uniform(0.05, 1.0)
@@ -190,7 +191,8 @@ def test_total_momentum_with_rotors_inside():
 
 
 def test_zero_armature_is_none():
-    assert one(mb.ball(), armature=0.0) == one(mb.ball()) and one(mb.ball(), armature=0.0).body_specs[0].armature is None
+    assert one(mb.ball(), armature=0.0) == one(mb.ball())
+    assert one(mb.ball(), armature=0.0).body_specs[0].armature is None
     model = one(mb.ball(), armature=(0.0, 1.0, 0.0))
     assert model.armature.tolist() == [0.0, 1.0, 0.0] and model != one(mb.ball(), armature=1.0)
     assert mb.Model.from_json(model.to_json()) == model

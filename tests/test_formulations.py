@@ -11,8 +11,8 @@ import pytest
 import reference
 from cases import (
     BASES,
-    FAMILIES,
     CANONICAL,
+    FAMILIES,
     JOINT_KINDS,
     SCLERONOMIC,
     assert_close,

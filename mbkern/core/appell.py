@@ -4,8 +4,8 @@
       + sum over freedoms of  r udot^2/2  + udot.Omega(u) (r u)  of ball and free nodes
 
 w is the acceleration of the node's origin, eps and om the angular acceleration and velocity, s = m rc, J the inertia
-about the origin, r the inertia of rotors (Garifulin; terms without accelerations are left out). S is quadratic in the joint accelerations, so
-its values at unit arguments give all coefficients of
+about the origin, r the inertia of rotors (Garifulin; terms without accelerations are left out). S is quadratic in the
+joint accelerations, so its values at unit arguments give all coefficients of
 
     A udot + u^T K u + D^T u + H = Q,   Q the forces of gravity, joint springs and dampers, and given ones
 

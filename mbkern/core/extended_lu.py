@@ -31,8 +31,8 @@ from .layout import (
 from .number import get, put, smaller, whole
 from .rotors import armature
 from .spatial import (
-    PIVOT_TOLERANCE, ZERO6, add6, dot6, downdate, force_to_parent, inertia_times, inertia_to_parent, motion_to_child, rigid_inertia,
-    scale6, trace,
+    PIVOT_TOLERANCE, ZERO6, add6, dot6, downdate, force_to_parent, inertia_times, inertia_to_parent, motion_to_child,
+    rigid_inertia, scale6, trace,
 )
 from .vec3 import add, cross, dot, mul, scale, tmul
 

@@ -69,7 +69,7 @@ else:
             self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
 
     def _cached(function, fastmath):
-        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)(function)
+        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False, _nrt=False)(function)
         try:
             dispatcher._cache = _StampedCache(function)
         except RuntimeError:  # no folder to cache in: compile in every process
@@ -78,9 +78,11 @@ else:
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
     _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER)
-    exact = njit(forceinline=True, **_INNER)
-    piece = njit(nogil=True, **_INNER)
+    # Nothing allocates, so nothing needs Numba to count references to arrays: a quarter of a small call from Python,
+    # and calls in the midst of a sweep that break its registers up. (`exact` code may return arrays, which needs it.)
+    inline = njit(forceinline=True, fastmath=set(FLAGS), _nrt=False, **_INNER)
+    exact = njit(forceinline=True, _nrt=True, **_INNER)
+    piece = njit(nogil=True, _nrt=False, **_INNER)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""
@@ -107,7 +109,7 @@ else:
             if self._compiled is None:
                 with self._lock:
                     if self._compiled is None:
-                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False)
+                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
                         made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
                         try:
                             made._cache = _StampedCache(self._function)

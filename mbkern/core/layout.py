@@ -35,10 +35,11 @@ HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
 ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
-HAS_ROTORS = 30  # whether any freedom has armature
-ROTORS_SIZE = 31  # numbers of the workspace that ball and free nodes with armature need
-ROTOR_CALLS = 32  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
-HEADER = 35
+RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
+HAS_ROTORS = 31  # whether any freedom has armature
+ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
+ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
+HEADER = 36
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -46,9 +47,15 @@ PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
 DEPTH = 27  # freedoms on the way to the root, its own not counted
-CYCLE = 28  # within a joint: 1 + the number of cyclic shifts of axes that place the frame at its parent's; else 0
-ROTOR = 29  # whether a freedom of it has armature
-NODE = 30
+# PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
+# axis so that the last child of a node needs no spin
+TURN, TILT, SPIN = 28, 30, 32
+# no child, a revolute node on another node, no rotor: needs no sums; no child otherwise; a last child joined BESIDE
+IS_LEAF, IS_END, IS_LAST = 34, 35, 36
+ROUTE = 37  # how the node is joined to its parent, one of these:
+ON_GROUND, IN_LINE, IN_PLACE, BESIDE = 0, 1, 2, 3  # last child without spin: with offset, without; all others
+ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
+NODE = 40
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -81,6 +88,7 @@ W_PHI = 21  # phi: 6
 W_MOMENT = 27  # first moment of the subtree: 3
 W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
 W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
+W_TURN = 49  # cosine and sine of the turn about z of a node with one freedom or none
 W_V = 51  # velocity: 6
 W_GRAVITY = 57  # gravity in the axes of the frame: 3
 WORK = 60

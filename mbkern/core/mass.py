@@ -10,12 +10,12 @@ come from the backward sweep of "emh-ldl", once for any number of right-hand sid
 """
 
 from .drives import evaluate_drives
-from .extended import backward, free_velocity
+from .extended import backward, begin, free_velocity
 from .jit import inline, kernel
 from .joints import freedoms, put_frames, twist_axis, unit_twist
 from .layout import (
-    BALL, DRIVE_VALUES, FREE, INERTIA, KIND, MOMENT, N_DRIVES, N_NODES, NV, PARENT, PRISMATIC, REVOLUTE,
-    ROTOR, SUBTREE_MASS, VI, W_ELIM, W_G, W_MOMENT, W_P, W_PHI, W_R, W_V,
+    BALL, DRIVE_VALUES, FREE, INERTIA, IS_LEAF, KIND, MOMENT, N_DRIVES, N_NODES, NV, PARENT, PRISMATIC, REVOLUTE, ROTOR,
+    SUBTREE_MASS, VI, W_ELIM, W_G, W_MOMENT, W_P, W_PHI, W_R, W_V,
     add_to3, add_to6, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair, node_row, put3, put6,
     put_pair, rotors_at, speeds_at, work_row,
 )
@@ -84,6 +84,10 @@ def factor(block, t, q, x, work):
     for d in range(whole(block, N_DRIVES)):
         put(work, drive_values(block, d) + DRIVE_VALUES - 3, 0.0)
     backward(block, q, x, work)
+    put_frames(block, q, work)
+    for i in range(whole(block, N_NODES)):
+        if whole(block, node_row(i) + IS_LEAF) != 0:
+            begin(block, i, work)
 
 
 @kernel
@@ -97,7 +101,7 @@ def solve(block, x, y, work):
         kind, vi = whole(block, c + KIND), whole(block, c + VI)
         M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
         if whole(block, c + ROTOR) != 0 and kind >= BALL:
-            call_rotor(ELIMINATE, block, work, x, i, -1)
+            call_rotor(ELIMINATE, block, work, x, x, i, -1)
             phi = get_pair(work, rotors_at(block) + R_PHI)
         elif kind == REVOLUTE or kind == PRISMATIC:
             U = column_az(M) if kind == REVOLUTE else column_lz(M)
@@ -125,7 +129,7 @@ def solve(block, x, y, work):
         M = get_inertia(work, w + W_P)
         if whole(block, c + ROTOR) != 0 and kind >= BALL:
             put_pair(work, w + W_V, (u, o))
-            call_rotor(SPEEDS, block, work, x, i, k)
+            call_rotor(SPEEDS, block, work, x, x, i, k)
             for a in range(freedoms(kind)):
                 put(y, vi + a, get(work, speeds_at(block) + vi + a))
             u, o = get_pair(work, w + W_V)

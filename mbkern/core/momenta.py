@@ -2,7 +2,8 @@
 
     v = Psi_C (A u + vr),   mu = Psi_C^T M v,   p = A^T mu + r u
 
-r is the inertia of the rotors (armature). Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one backward sweep (C^T carries forces inward).
+r is the inertia of the rotors (armature). Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one
+backward sweep (C^T carries forces inward).
 """
 
 from .drives import evaluate_drives
@@ -56,6 +57,13 @@ def momenta(block, t, q, u, p, work):
         put_pair(work, w + W_PHI, mu)
     project_forces(block, p, work)
     add_rotors(block, u, p)
+
+
+@kernel
+def kinematics(block, q, u, work):
+    """Frames and velocities of all nodes for joint speeds u; the drive values are in the workspace already."""
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
 
 
 @kernel

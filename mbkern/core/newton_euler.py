@@ -22,8 +22,8 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import freedoms, put_frames
 from .layout import (
-    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE, ROTOR,
-    VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
+    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE,
+    ROTOR, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
     add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_inertia, put_pair, speeds_at, work_row,
 )
@@ -134,7 +134,7 @@ def backward(block, tau, work):
             if k >= 0:
                 carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi))
                 if rotor:
-                    call_rotor(CARRY, block, work, tau, i, k)
+                    call_rotor(CARRY, block, work, tau, tau, i, k)
         elif kind == PRISMATIC:
             wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0), ZERO3)
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, wr))
@@ -149,10 +149,10 @@ def backward(block, tau, work):
             if k >= 0:
                 carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi))
                 if rotor:
-                    call_rotor(CARRY, block, work, tau, i, k)
+                    call_rotor(CARRY, block, work, tau, tau, i, k)
         elif rotor:
             add_to_pair(work, w + W_PHI, inertia_times(M, get_drift(work, w)))
-            call_rotor(ELIMINATE, block, work, tau, i, k)
+            call_rotor(ELIMINATE, block, work, tau, tau, i, k)
         elif kind == BALL:
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_drift(work, w)))
             F, pivot = ldl3(M[2])
@@ -201,7 +201,7 @@ def forward(block, udot, work):
             put_pair(work, w + W_V, ((a[0] + b[0], a[1] + b[1], a[2] + second), o))
         elif whole(block, c + ROTOR) != 0:
             put_pair(work, w + W_V, (a, o))
-            call_rotor(SPEEDS, block, work, udot, i, k)
+            call_rotor(SPEEDS, block, work, udot, udot, i, k)
             for j in range(freedoms(kind)):
                 put(udot, vi + j, get(work, speeds_at(block) + vi + j))
             add_to_pair(work, w + W_V, (b, s))

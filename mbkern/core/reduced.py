@@ -1,6 +1,6 @@
 """Hamilton's equations proper (DAH): the mass matrix along the paths to the root, factored without fill (Algorithm 3).
 
-    (B^T M B + r) u = p - B^T M phi,   B = T A,   phi = T vr,   T = S^-1,   then v, mu and pdot as in the extended system
+    (B^T M B + r) u = p - B^T M phi,   B = T A,   phi = T vr,   T = S^-1,   then v, mu, pdot as in the extended system
 
 Ivanov & Shimanovskiy 2023, DAH; method "dah". On nodes, so that A is a constant unit twist e in each node's own frame:
 

@@ -1,7 +1,7 @@
 """Rotors: freedoms with an inertia r of their own beside that of the bodies ("armature", a geared motor's rotor).
 
     T = sum of v^T M v / 2 + sum of r u^2 / 2,   p = A^T mu + r u,   Mass = B^T M B + diag(r)
-    A^T R = tau - r udot - Omega(u) (r u)         the last term of ball and free nodes only, whose speeds are quasi-speeds
+    A^T R = tau - r udot - Omega(u) (r u)         the last term of ball and free nodes only: their speeds are no rates
 
 A rotor has no weight, and its spin does not act on the parent. Elimination of one freedom with the unit twist e:
 
@@ -21,25 +21,26 @@ by its address, which is in the block of a machine that has some (:mod:`.rotor_c
 """
 
 from .jit import PLAIN, exact, inline, piece
-from .joints import freedoms, twist_axis
+from .joints import freedoms, put_frame_of, put_free_rate, put_quaternion_rate, twist_axis
 from .layout import (
-    ARMATURE, BALL, HAS_ROTORS, KIND, N_NODES, NV, REVOLUTE, ROTOR, ROTOR_CALLS, ROTORS_SIZE, VI, W_ELIM, W_G, W_P,
-    W_PHI, W_R, W_V,
+    ARMATURE, BALL, HAS_ROTORS, KIND, N_NODES, NV, QI, REVOLUTE, ROTOR, ROTOR_CALLS, ROTORS_SIZE, SUBTREE_MASS, VI,
+    W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_R, W_V,
     add_to3, add_to_inertia, add_to_pair, coordinate_row, get3, get6, get_frame, get_inertia, get_pair, margins_at,
-    node_row, put_pair, rotors_at, speeds_at, work_row,
+    node_row, put3, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import fma, get, put, smaller, whole
 from .spatial import (
-    add6, column_az, column_lz, force_to_parent, inertia_times, inertia_to_parent, pivot_margin, scale6,
+    add6, column_az, column_lz, force_to_parent, inertia_times, inertia_to_parent, motion_to_child, omega_times,
+    pivot_margin, scale6,
 )
-from .vec3 import add, cross
+from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 
 # the place: M* as 6 x 6, U of each freedom, 1/D, y, phi
 R_M, R_U, R_D, R_Y, R_PHI = 0, 36, 72, 78, 84
 SIZE = 90
 
 # what `rotor` does
-CARRY, ELIMINATE, SPEEDS, SPIN = 0, 1, 2, 3
+CARRY, PLACE_AND_CARRY, ELIMINATE, PLACE_AND_ELIMINATE, SPEEDS, MOVE, RATES, SPIN = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @inline
@@ -66,7 +67,7 @@ def add_rotors(block, x, out):
 def add_rotor_forces(block, out, work):
     """out -= Omega(u) (r u) of ball and free nodes; the joint speeds are in the workspace."""
     if whole(block, ROTORS_SIZE) != 0:
-        call_rotor(SPIN, block, work, out, 0, 0)
+        call_rotor(SPIN, block, work, out, out, 0, 0)
 
 
 @piece
@@ -92,26 +93,45 @@ def euler(r, w):
 
 # ---- the door ----
 @exact
-def rotor(action, block, work, x, i, k):
-    """CARRY: what a node i with one freedom adds to its parent k beside the rest. ELIMINATE: a ball or free node i for
-    momenta x; adds what is left to its parent k unless that is the ground. SPEEDS: its speeds. SPIN: x -= Omega(u) (r u).
+def rotor(action, block, work, x, y, i, k):
+    """Do something for node i, whose parent is k.
+
+    CARRY                 one freedom: add to the parent what the sweep has left out
+    PLACE_AND_CARRY       the same where the frame is not there yet; x is q
+    ELIMINATE             ball, free: eliminate it for momenta (forces) x, and add what is left to the parent, if any
+    PLACE_AND_ELIMINATE   the same where the frame is not there yet, and for the first moment too; y is q
+    SPEEDS                its speeds (accelerations) and velocity for x
+    MOVE                  these for momenta x, and pdot without joint forces in y
+    RATES                 qdot in y of its speeds; x is q
+    SPIN                  x -= Omega(u) (r u), all nodes
     """
     if action == CARRY:
         carry_rotor(block, i, k, work)
-    elif action == ELIMINATE:
+    elif action == PLACE_AND_CARRY:
+        put_frame_of(block, i, x, work)
+        carry_rotor(block, i, k, work)
+    elif action == ELIMINATE or action == PLACE_AND_ELIMINATE:
+        if action == PLACE_AND_ELIMINATE:
+            put_frame_of(block, i, y, work)
+            if k >= 0:
+                carry_moment(block, i, k, work)
         eliminate_node(block, i, x, work)
         if k >= 0:
             carry_node(block, i, k, work)
     elif action == SPEEDS:
         node_speeds(block, i, x, work)
+    elif action == MOVE:
+        move_node(block, i, k, x, y, work)
+    elif action == RATES:
+        put_node_rates(block, i, x, y, work)
     else:
         subtract_spin(block, x, work)
 
 
 if PLAIN:
 
-    def call_rotor(action, block, work, x, i, k):
-        rotor(action, block, work, x, i, k)
+    def call_rotor(action, block, work, x, y, i, k):
+        rotor(action, block, work, x, y, i, k)
 
 else:
     from llvmlite import ir
@@ -121,19 +141,19 @@ else:
     from .number import LANES
 
     @intrinsic
-    def call_rotor(typingctx, action, block, work, x, i, k):
+    def call_rotor(typingctx, action, block, work, x, y, i, k):
         """Call `rotor` for numbers of these arrays' type, by the address in the block; nothing where there is none."""
         place = (ROTOR_CALLS + block.ndim + work.ndim - 2) * (LANES if block.ndim == 2 else 1)
 
         def codegen(context, builder, sig, args):
             word = ir.IntType(types.intp.bitwidth)
-            data = [context.make_array(sig.args[n])(context, builder, args[n]).data for n in (1, 2, 3)]
+            data = [context.make_array(sig.args[n])(context, builder, args[n]).data for n in (1, 2, 3, 4)]
             address = builder.fptosi(builder.load(builder.gep(data[0], [ir.Constant(word, place)])), word)
             with builder.if_then(builder.icmp_unsigned("!=", address, ir.Constant(word, 0)), likely=False):
-                function = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [word] * 6).as_pointer())
-                builder.call(function, [args[0], *(builder.ptrtoint(x, word) for x in data), args[4], args[5]])
+                function = builder.inttoptr(address, ir.FunctionType(ir.VoidType(), [word] * 7).as_pointer())
+                builder.call(function, [args[0], *(builder.ptrtoint(x, word) for x in data), args[5], args[6]])
             return context.get_dummy_value()
-        return types.void(types.intp, block, work, x, types.intp, types.intp), codegen
+        return types.void(types.intp, block, work, x, y, types.intp, types.intp), codegen
 
 
 # ---- one freedom ----
@@ -218,9 +238,45 @@ def carry_node(block, i, k, work):
     X, at, kw = get_frame(work, work_row(i) + W_G), rotors_at(block), work_row(k)
     a, b, c = get_pair(work, at + R_M), get_pair(work, at + R_M + 6), get_pair(work, at + R_M + 12)
     r, s, t = get3(work, at + R_M + 21), get3(work, at + R_M + 27), get3(work, at + R_M + 33)
-    M = ((a[0][0], a[0][1], a[0][2], b[0][1], b[0][2], c[0][2]), (a[1], b[1], c[1]), (r[0], r[1], r[2], s[1], s[2], t[2]))
-    add_to_inertia(work, kw + W_P, inertia_to_parent(X, M))
+    P, R = (a[0][0], a[0][1], a[0][2], b[0][1], b[0][2], c[0][2]), (r[0], r[1], r[2], s[1], s[2], t[2])
+    add_to_inertia(work, kw + W_P, inertia_to_parent(X, (P, (a[1], b[1], c[1]), R)))
     add_to_pair(work, kw + W_PHI, force_to_parent(X, get_pair(work, at + R_PHI)))
+
+
+@piece
+def carry_moment(block, i, k, work):
+    """Add the first moment of node i's subtree to its parent k."""
+    (G, rho), s = get_frame(work, work_row(i) + W_G), get3(work, work_row(i) + W_MOMENT)
+    add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, node_row(i) + SUBTREE_MASS), rho, tmul(G, s)))
+
+
+@piece
+def move_node(block, i, k, p, pdot, work):
+    """Velocity, gravity, speeds and pdot of node i in the forward sweep of the extended system."""
+    c, w = node_row(i), work_row(i)
+    kw, vi = work_row(k if k >= 0 else whole(block, N_NODES)), whole(block, c + VI)
+    X = get_frame(work, w + W_G)
+    put_pair(work, w + W_V, motion_to_child(X, get_pair(work, kw + W_V)))
+    g = mul(X[0], get3(work, kw + W_GRAVITY))
+    put3(work, w + W_GRAVITY, g)
+    node_speeds(block, i, p, work)
+    force = omega_times(get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_PHI))
+    turning = sub(cross(get3(work, w + W_MOMENT), g), force[1])
+    if whole(block, c + KIND) == BALL:
+        put3(pdot, vi, turning)
+    else:
+        put_pair(pdot, vi, (sub(scale(get(block, c + SUBTREE_MASS), g), force[0]), turning))
+
+
+@piece
+def put_node_rates(block, i, q, qdot, work):
+    """qdot of node i for the speeds in the workspace."""
+    c = node_row(i)
+    qi, at = whole(block, c + QI), speeds_at(block) + whole(block, c + VI)
+    if whole(block, c + KIND) == BALL:
+        put_quaternion_rate(q, qi, get3(work, at), qdot)
+    else:
+        put_free_rate(q, qi, get_pair(work, at), qdot)
 
 
 @piece

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
+from ..methods import METHODS
 from ..model.joint import Free, Step
 from .events import EventRecord
 from .kernels.dense import evaluate_dense
@@ -172,7 +173,8 @@ class Solution:
         system, nq, nv = self.system, self.q.shape[1], self.p.shape[1]
         out = np.empty((self.t.size, 3))
         block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
-        energies(block, self.t, self.q, self.p, np.empty(0), np.empty(nq), np.empty(nv), out, system.work())
+        energies(METHODS["emh-ldl"].native.address, block, self.t, self.q, self.p, np.empty(nq), np.empty(nv), out,
+                 system.work())
         return Energies(*(np.ascontiguousarray(column) for column in out.T))
 
     def drift(self) -> dict[str, float]:

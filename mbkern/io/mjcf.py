@@ -28,9 +28,9 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
     """Read a machine from an MJCF file or text; needs the package mujoco (``pip install mbkern[mjcf]``).
 
     Bodies and coordinates have the names of bodies and joints. Coordinates are MuJoCo's qpos, in the same order; a free
-    joint's linear speeds are in body axes here and in world axes there. Armature, springs, dampers and gravity act as in
-    MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`. What has no place in the
-    model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
+    joint's linear speeds are in body axes here and in world axes there. Armature, springs, dampers and gravity act as
+    in MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`. What has no place
+    in the model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
 
     Parameters
     ----------

@@ -180,7 +180,8 @@ def test_volterra_on_random_constrained_trees(seed, r):
     names = ["slide"]
     for k, kind in enumerate(rng.choice(["revolute", "universal", "euler_ball", "prismatic", "driven"], 4)):
         joint = random_joint(rng, kind if k else "revolute")
-        builder.add_body(f"b{k}", str(rng.choice(names)), **random_body_arguments(rng, joint, springs=True, rotors=True))
+        arguments = random_body_arguments(rng, joint, springs=True, rotors=True)
+        builder.add_body(f"b{k}", str(rng.choice(names)), **arguments)
         names.append(f"b{k}")
     system = mb.System(builder.build())
     m, t = system.model.nv, 0.4

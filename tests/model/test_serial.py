@@ -29,7 +29,8 @@ def everything():
     b.add_body("a", joint=[mb.rotate((1, 2, 3), drive) for drive in drives], **box)
     b.add_body("b", "a", mb.free("base"), damping=0.1, **box)
     b.add_body("c", "b", [mb.ball(), mb.translate("z", 1 / 7), mb.rotate("z", name="spin")], **box)
-    b.add_body("d", "c", mb.revolute("x"), stiffness=1.1, damping=2.2, rest=3.3, armature=4.4, rotation=(0.6, 0.8, 0, 0), **box)
+    b.add_body("d", "c", mb.revolute("x"), stiffness=1.1, damping=2.2, rest=3.3, armature=4.4,
+               rotation=(0.6, 0.8, 0, 0), **box)
     return b.build()
 
 
