@@ -41,7 +41,7 @@ from .spatial import (
 from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 
 # row of a body: columns of Q 36 and after them those of L^-1 N_r 36, R 36, X 36; load, L^-1 (S^T mu + load), mu, v, the
-# multipliers (6 each), mass and first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of the diagonal of R 6
+# multipliers (6 each), mass and first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of R's diagonal 6
 H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 72, 108, 144, 150, 156, 162, 168
 H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_SIDE = 174, 175, 178, 181, 187
 ROW = 193
