@@ -22,6 +22,7 @@ from .momenta import project_forces, put_velocities
 from .newton_euler import put_motion
 from .number import array_at, get, put, whole
 from .quasi import AT_BLOCK, AT_REST, AT_TREE, HEADER, RHEONOMIC, SINGULAR_TREE, STATUS
+from .rotors import add_rotors
 from .spatial import rigid_times
 
 
@@ -62,6 +63,7 @@ def momenta(block, v, p, work):
                          get_pair(work, w + W_V))
         put_pair(work, w + W_PHI, mu)
     project_forces(block, p, work)
+    add_rotors(block, v, p)
 
 
 @kernel

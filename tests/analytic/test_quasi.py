@@ -144,7 +144,7 @@ def mixed(t, q, v, Y, Z, rate):
 def test_all_methods_give_the_same_accelerations(seed, r):
     """On random constrained trees with prescribed motion, springs and forces."""
     kinds = ("revolute", "prismatic", "universal", "euler_ball", "custom", "driven")
-    model = random_model("random", 5, seed, base="driven", kinds=kinds, springs=True)
+    model = random_model("random", 5, seed, base="driven", kinds=kinds, springs=True, rotors=True)
     system, m = mb.System(model), model.nv
     rng = np.random.default_rng(seed)
     q, t, forces = rng.uniform(-1, 1, m), 0.4, rng.normal(size=m)
@@ -180,7 +180,8 @@ def test_volterra_on_random_constrained_trees(seed, r):
     names = ["slide"]
     for k, kind in enumerate(rng.choice(["revolute", "universal", "euler_ball", "prismatic", "driven"], 4)):
         joint = random_joint(rng, kind if k else "revolute")
-        builder.add_body(f"b{k}", str(rng.choice(names)), **random_body_arguments(rng, joint, springs=True))
+        arguments = random_body_arguments(rng, joint, springs=True, rotors=True)
+        builder.add_body(f"b{k}", str(rng.choice(names)), **arguments)
         names.append(f"b{k}")
     system = mb.System(builder.build())
     m, t = system.model.nv, 0.4
