@@ -2,12 +2,13 @@
 
     intp f(double t, intp q, intp p, intp tau, intp qdot, intp pdot, intp block, intp work)
 
-All but t are addresses of float64 numbers, tau 0 when there is none; returned is a code of :mod:`.checks`. All that
-needs no method of its own, here and in :mod:`.cabi`, calls such a function by its address: a method is compiled once.
+All but t are addresses of float64 numbers, tau 0 when there is none. It checks the numbers, evaluates, checks the
+answer, and returns a code of :mod:`.checks`. All that needs no method of its own, here and in :mod:`.cabi`, calls such
+a function by its address: a method is compiled once.
 
-For Python: check the arguments, evaluate, check the answer. Block and workspace come as one array, the *frame*: the
-block, and behind it the workspace; it knows the address of the function. A call from Python pays for every array
-argument, so the quick form takes the address of the frame, and no tau.
+What Python calls checks the shapes. Block and workspace come as one array, the *frame*: the block, and behind it the
+workspace; it knows the address of the function. A call from Python pays for every array argument, so the quick form
+takes the address of the frame, and no tau.
 """
 
 from llvmlite import ir
@@ -46,41 +47,27 @@ def data_of(typingctx, array):
 
 
 # ---- what Python calls ----
-@exact
-def check_arguments(frame, t, q, p, tau, qdot, pdot):
-    nq, nv = whole(frame, NQ), whole(frame, NV)
-    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv:
+@checked
+def rhs(frame, t, q, p, tau, qdot, pdot):
+    """For any arguments of the right type; BAD_SHAPE also when the function is not compiled yet."""
+    nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
+    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
         return BAD_SHAPE
     if tau.shape[0] != 0 and tau.shape[0] != nv:
         return BAD_SHAPE
-    if not abs(t) <= LIMIT:
-        return BAD_T
-    return check_state(frame, q, p, tau)
-
-
-@exact
-def evaluate(frame, address, t, q, p, tau, qdot, pdot):
-    """qdot and pdot by the function that the frame at `address` knows."""
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
-    if code == OK:
-        code = call_rhs(whole(frame, RHS_CALL), t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0,
-                        data_of(qdot), data_of(pdot), address, address + 8 * whole(frame, SIZE))
-    return check_result(qdot, pdot) if code == OK else code
-
-
-@checked
-def rhs(frame, t, q, p, tau, qdot, pdot):
-    """For any arguments of the right type."""
-    return evaluate(frame, data_of(frame), t, q, p, tau, qdot, pdot)
+    return call_rhs(call, t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0, data_of(qdot),
+                    data_of(pdot), data_of(frame), data_of(frame) + 8 * whole(frame, SIZE))
 
 
 @checked
 def quick(address, t, q, p, qdot, pdot):
-    """The frame by its address, no tau; BAD_SHAPE also when the function is not compiled yet."""
+    """The frame by its address, no tau."""
     frame = array_at(address, UNKNOWN)
-    if whole(frame, RHS_CALL) == 0:
+    nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
+    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
         return BAD_SHAPE
-    return evaluate(frame, address, t, q, p, array_at(address, 0), qdot, pdot)
+    return call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
+                    address + 8 * whole(frame, SIZE))
 
 
 # ---- the methods ----
@@ -94,49 +81,60 @@ def arrays(q, p, tau, qdot, pdot, block, work):
 
 
 @exact
-def prepared(block, t, work):
+def prepared(block, t, q, p, tau, work):
     """Code of what forbids the sweeps, and the drive values."""
     if stale(block):
         return STALE
-    evaluate_drives(block, t, work)
-    return OK
+    if not abs(t) <= LIMIT:
+        return BAD_T
+    code = check_state(block, q, p, tau)
+    if code == OK:
+        evaluate_drives(block, t, work)
+    return code
+
+
+@exact
+def concluded(block, qdot, pdot, work):
+    """Code of what the sweeps found."""
+    code = status(block, work)
+    return check_result(qdot, pdot) if code == OK else code
 
 
 @c_function(RHS)
 def rhs_emh_ldl(t, q, p, tau, qdot, pdot, block, work):
     constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, memory)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
         extended.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = status(constants, memory)
+        code = concluded(constants, xdot, ydot, memory)
     return code
 
 
 @c_function(RHS)
 def rhs_emh_lu(t, q, p, tau, qdot, pdot, block, work):
     constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, memory)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
         extended_lu.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = status(constants, memory)
+        code = concluded(constants, xdot, ydot, memory)
     return code
 
 
 @c_function(RHS)
 def rhs_dah(t, q, p, tau, qdot, pdot, block, work):
     constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, memory)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
         reduced.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = status(constants, memory)
+        code = concluded(constants, xdot, ydot, memory)
     return code
 
 
 @c_function(RHS)
 def rhs_hzu(t, q, p, tau, qdot, pdot, block, work):
     constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, memory)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
         multipliers.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = status(constants, memory)
+        code = concluded(constants, xdot, ydot, memory)
     return code

@@ -325,7 +325,7 @@ def put_motion(work, w, v, g):
 
 @inline
 def move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work):
-    """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still."""
+    """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still; its velocity."""
     c, w = node_row(i), work_row(i)
     vi = whole(block, c + VI)
     rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
@@ -333,6 +333,7 @@ def move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work):
     put(qdot, whole(block, c + QI), rate); put(work, speeds_at(block) + vi, rate)
     force = omega_times(v, inertia_times_plus(M, v, phi))
     put(pdot, vi, cross(s, g)[2] - force[1][2])
+    return v
 
 
 @inline
@@ -353,8 +354,7 @@ def forward(block, q, p, qdot, pdot, work):
                 move_revolute(block, i, u, o, g, M, ZERO6, s, qdot, pdot, work)
             else:
                 M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-                move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work)
-                put_motion(work, w, (u, (o[0], o[1], o[2] + get(qdot, qi))), g)
+                put_motion(work, w, move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work), g)
         elif kind == PRISMATIC:
             u, o, g = carried(block, c, w, kw, work)
             u = along_z(get(q, qi), u, o)

@@ -12,8 +12,8 @@ The margin of a node is its smallest pivot less what rounding could have left of
 """
 
 from .jit import inline
-from .number import get, put, whole
-from .vec3 import add
+from .number import door, whole
+from .vec3 import add, sadd
 
 # kinds of nodes
 REVOLUTE, PRISMATIC, BALL, FREE, DRIVEN_REVOLUTE, DRIVEN_PRISMATIC = 0, 1, 2, 3, 4, 5
@@ -163,68 +163,12 @@ def loads_size(block):
 
 
 # ---- tuples in and out of arrays ----
-@inline
-def get3(a, i):
-    return (get(a, i), get(a, i + 1), get(a, i + 2))
-
-
-@inline
-def get6(a, i):
-    return (get(a, i), get(a, i + 1), get(a, i + 2), get(a, i + 3), get(a, i + 4), get(a, i + 5))
-
-
-@inline
-def get33(a, i):
-    return (get3(a, i), get3(a, i + 3), get3(a, i + 6))
-
-
-@inline
-def get_pair(a, i):
-    """A six-vector (linear; angular)."""
-    return (get3(a, i), get3(a, i + 3))
-
-
-@inline
-def get_frame(a, i):
-    """A frame (G, rho)."""
-    return (get33(a, i), get3(a, i + 9))
-
-
-@inline
-def get_inertia(a, i):
-    """An inertia (P, Q, R)."""
-    return (get6(a, i), get33(a, i + 6), get6(a, i + 15))
-
-
-@inline
-def put3(a, i, x):
-    put(a, i, x[0]); put(a, i + 1, x[1]); put(a, i + 2, x[2])
-
-
-@inline
-def put6(a, i, x):
-    put(a, i, x[0]); put(a, i + 1, x[1]); put(a, i + 2, x[2])
-    put(a, i + 3, x[3]); put(a, i + 4, x[4]); put(a, i + 5, x[5])
-
-
-@inline
-def put33(a, i, x):
-    put3(a, i, x[0]); put3(a, i + 3, x[1]); put3(a, i + 6, x[2])
-
-
-@inline
-def put_pair(a, i, x):
-    put3(a, i, x[0]); put3(a, i + 3, x[1])
-
-
-@inline
-def put_frame(a, i, X):
-    put33(a, i, X[0]); put3(a, i + 9, X[1])
-
-
-@inline
-def put_inertia(a, i, M):
-    put6(a, i, M[0]); put33(a, i + 6, M[1]); put6(a, i + 15, M[2])
+get3, put3 = door(3)
+get6, put6 = door(6)
+get33, put33 = door((3, 3, 3))
+get_pair, put_pair = door((3, 3))  # a six-vector (linear; angular)
+get_frame, put_frame = door(((3, 3, 3), 3))  # a frame (G, rho)
+get_inertia, put_inertia = door((6, (3, 3, 3), 6))  # an inertia (P, Q, R)
 
 
 @inline
@@ -233,17 +177,17 @@ def add_to3(a, i, x):
 
 
 @inline
-def add_to_pair(a, i, x):
-    add_to3(a, i, x[0]); add_to3(a, i + 3, x[1])
+def add_to6(a, i, x):
+    put6(a, i, sadd(get6(a, i), x))
 
 
 @inline
-def add_to6(a, i, x):
-    add_to3(a, i, (x[0], x[1], x[2])); add_to3(a, i + 3, (x[3], x[4], x[5]))
+def add_to_pair(a, i, x):
+    y, z = get_pair(a, i)
+    put_pair(a, i, (add(y, x[0]), add(z, x[1])))
 
 
 @inline
 def add_to_inertia(a, i, M):
-    add_to6(a, i, M[0])
-    add_to3(a, i + 6, M[1][0]); add_to3(a, i + 9, M[1][1]); add_to3(a, i + 12, M[1][2])
-    add_to6(a, i + 15, M[2])
+    P, Q, R = get_inertia(a, i)
+    put_inertia(a, i, (sadd(P, M[0]), (add(Q[0], M[1][0]), add(Q[1], M[1][1]), add(Q[2], M[1][2])), sadd(R, M[2])))

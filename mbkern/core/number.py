@@ -12,7 +12,7 @@ array               a number is
 
 Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `larger`,
 `magnitude`, `with_sign`.
-All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
+All reads and writes go through `get` and `put`, for tuples through a `door`; `whole` reads an integer of the block.
 """
 
 import math
@@ -41,6 +41,28 @@ if PLAIN:
 
     def whole(array, i):
         return int(array[i])
+
+    def door(pattern):
+        """`get` and `put` for tuples of numbers: 3 is (x, y, z), (3, 3) a pair of such, and so on."""
+        if isinstance(pattern, int):
+            size, parts = pattern, [(get, put, k) for k in range(pattern)]
+        else:
+            size, parts = 0, []
+            for part in pattern:
+                parts.append((*door(part), size))
+                size += _size(part)
+
+        def get_tuple(array, i):
+            return tuple(read(array, i + at) for read, _, at in parts)
+
+        def put_tuple(array, i, x):
+            for (_, write, at), value in zip(parts, x, strict=True):
+                write(array, i + at, value)
+
+        return get_tuple, put_tuple
+
+    def _size(pattern):
+        return pattern if isinstance(pattern, int) else sum(map(_size, pattern))
 
     def sincos(x):
         if isinstance(x, float):
@@ -288,3 +310,46 @@ else:
             pointer = builder.bitcast(_pointer(context, builder, sig, args), ir.DoubleType().as_pointer())
             return builder.fptosi(builder.load(pointer, align=8), ir.IntType(types.intp.bitwidth))
         return types.intp(array, types.intp), codegen
+
+    def door(pattern):
+        """`get` and `put` for tuples of numbers: 3 is (x, y, z), (3, 3) a pair of such, and so on."""
+        def tuple_of(number, shape):
+            parts = [number] * shape if isinstance(shape, int) else [tuple_of(number, part) for part in shape]
+            return types.Tuple(parts)
+
+        def place(builder, i, at):
+            return builder.add(i, ir.Constant(i.type, at))
+
+        @intrinsic
+        def get_tuple(typingctx, array, i):
+            number = types.float64 if array.ndim == 1 else lanes
+
+            def codegen(context, builder, sig, args):
+                def read(shape, kind, at):
+                    if not isinstance(kind, types.BaseTuple):
+                        where = _pointer(context, builder, sig, (args[0], place(builder, args[1], at)))
+                        return builder.load(where, align=8), at + 1
+                    values = []
+                    for part, k in zip([None] * shape if isinstance(shape, int) else shape, kind, strict=True):
+                        value, at = read(part, k, at)
+                        values.append(value)
+                    return context.make_tuple(builder, kind, values), at
+                return read(pattern, sig.return_type, 0)[0]
+            return tuple_of(number, pattern)(array, types.intp), codegen
+
+        @intrinsic
+        def put_tuple(typingctx, array, i, x):
+            def codegen(context, builder, sig, args):
+                def write(kind, value, at):
+                    if isinstance(kind, types.BaseTuple):
+                        for k, part in enumerate(kind):
+                            at = write(part, builder.extract_value(value, k), at)
+                        return at
+                    where = _pointer(context, builder, sig, (args[0], place(builder, args[1], at)))
+                    builder.store(value if array.ndim == 1 else _splat(builder, value), where, align=8)
+                    return at + 1
+                write(sig.args[2], args[2], 0)
+                return context.get_dummy_value()
+            return types.void(array, types.intp, x), codegen
+
+        return get_tuple, put_tuple

@@ -1,4 +1,4 @@
-"""`rotor` of :mod:`.rotors` as C functions: for one state, for LANES states of one machine, for LANES of their own.
+"""`rotor` of :mod:`.rotors` as C functions: for one state, for LANES states of one machine, for LANES machines.
 
     void f(int64 action, double *block, double *work, double *x, double *y, int64 i, int64 k)
 
