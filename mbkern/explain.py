@@ -51,7 +51,7 @@ def singular(model: Model, block: Array, work: Array, t: float | None = None) ->
         where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
             "its values must be finite")
         return StateError(f"body {body.name!r}: the drive of its joint has no value{when or ' at this time'}; {where}")
-    remedy = "give the body or a body beyond it mass or inertia there"
+    remedy = "give the body or a body beyond it mass or inertia there, or its joint armature"
     if len([e for e in body.joint.elements if e.nv]) > 1:
         remedy += ", or leave this configuration if axes of the joint line up in it (gimbal lock; ball() has none)"
     return SingularInertiaError(

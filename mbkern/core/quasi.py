@@ -24,7 +24,6 @@ Without constraints (`ORDERED`) one factorization L D L^T of M does it all, igno
 gives their speeds, the rest is the factorization of W^T M W. S is as regular as M then.
 """
 
-from numba import carray
 from numpy import nan
 
 from .cabi import ODE, address_of, call_load
@@ -69,6 +68,12 @@ IGNORABLE = 3
 def part(frame, place, n):
     """n numbers of the frame from the place on that the header gives."""
     return array_at(whole(frame, SELF) + 8 * whole(frame, place), n)  # a slice would take long to compile
+
+
+@exact
+def numbers(pointer, n):
+    """The n numbers at a pointer (a carray needs Numba's reference counts)."""
+    return array_at(address_of(pointer), n)
 
 
 # ---- M, N, h, Q, constraints and quasi-velocities, by calls ----
@@ -517,7 +522,7 @@ def ode_quasi(t, y, dydt, user):
     address = address_of(user)
     frame = array_at(address, whole(array_at(address, HEADER), SIZE))
     nq, n = state_sizes(frame)
-    state, slope = carray(y, nq + n), carray(dydt, nq + n)
+    state, slope = numbers(y, nq + n), numbers(dydt, nq + n)
     code = rhs_kernel(frame, t, state[:nq], state[nq:], slope[:nq], slope[nq:])
     put(frame, STATUS, code)
     if code != OK:

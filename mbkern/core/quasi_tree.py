@@ -4,8 +4,6 @@ C functions void (double t, const double *q, const double *v, double *out, void 
 workspace of the tree, where `tree_mass` leaves drive values and frames for the others.
 """
 
-from numba import carray
-
 from .cabi import LOAD, address_of
 from .checks import OK, status
 from .drives import evaluate_drives
@@ -21,7 +19,7 @@ from .mass import put_mass
 from .momenta import project_forces, put_velocities
 from .newton_euler import put_motion
 from .number import array_at, get, put, whole
-from .quasi import AT_BLOCK, AT_REST, AT_TREE, HEADER, RHEONOMIC, SINGULAR_TREE, STATUS
+from .quasi import AT_BLOCK, AT_REST, AT_TREE, HEADER, RHEONOMIC, SINGULAR_TREE, STATUS, numbers
 from .rotors import add_rotors
 from .spatial import rigid_times
 
@@ -85,10 +83,10 @@ def tree_mass(t, q, v, out, user):
     address = address_of(user)
     frame, (block, work) = array_at(address, HEADER), tree(address)
     m = whole(block, NV)
-    if mass_and_frames(block, t, carray(q, whole(block, NQ)), carray(out, m * m), work) != OK:
+    if mass_and_frames(block, t, numbers(q, whole(block, NQ)), numbers(out, m * m), work) != OK:
         put(frame, STATUS, SINGULAR_TREE)
     elif whole(frame, RHEONOMIC) != 0:
-        momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), carray(out, m * m + m)[m * m:], work)
+        momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), numbers(out, m * m + m)[m * m:], work)
 
 
 @c_function(LOAD)
@@ -96,7 +94,7 @@ def tree_bias(t, q, v, out, user):
     """h at the configuration of the last `tree_mass`."""
     block, work = tree(address_of(user))
     m = whole(block, NV)
-    bias(block, carray(q, whole(block, NQ)), carray(v, m), carray(out, m), work)
+    bias(block, numbers(q, whole(block, NQ)), numbers(v, m), numbers(out, m), work)
 
 
 @c_function(LOAD)
@@ -104,4 +102,4 @@ def tree_rates(t, q, v, out, user):
     """qdot = N(q) v."""
     block, _ = tree(address_of(user))
     nq = whole(block, NQ)
-    rates(block, carray(q, nq), carray(v, whole(block, NV)), carray(out, nq))
+    rates(block, numbers(q, nq), numbers(v, whole(block, NV)), numbers(out, nq))

@@ -47,8 +47,9 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     """Read a robot from a URDF file or text.
 
     Bodies are named after the links, coordinates after the joints (a floating joint ``j`` gives ``j.x`` ... ``j.qz``,
-    a planar one ``j.x``, ``j.y``, ``j.angle``). Meshes and package paths are never opened. Joint damping acts as
-    damping; limits and friction are kept as data in `Model.limits` and `Model.friction`. A root link called "world"
+    a planar one ``j.x``, ``j.y``, ``j.angle``). The axis of a planar joint is the normal of its plane, as the format
+    says; Pinocchio and Drake take z whatever the axis is. Meshes and package paths are never opened. Joint damping acts
+    as damping; limits and friction are kept as data in `Model.limits` and `Model.friction`. A root link called "world"
     without inertia is the world itself. What has no part in the dynamics is listed once in a `ModelWarning`.
 
     Parameters

@@ -101,6 +101,8 @@ def read(path_or_xml: str | bytes | PathLike[str], what: str) -> tuple[bytes, st
     elif not isinstance(path_or_xml, PathLike):
         raise ModelError(f"{what}: expected a path or XML text, got {checks.show(path_or_xml)}")
     path = Path(path_or_xml)
+    if not os.fspath(path_or_xml):
+        raise ModelError(f"{what}: expected a path or XML text, got an empty one")
     try:
         return path.read_bytes(), f"{path}: "
     except FileNotFoundError:

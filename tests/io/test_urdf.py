@@ -94,6 +94,20 @@ def test_floating_base_and_planar_names():
     assert names[:5] == ("drive.x", "drive.y", "drive.angle", "open", "open_too") and names[5] == "flight.x"
 
 
+@pytest.mark.parametrize("axis, plane", [("0 0 1", "xy"), ("1 0 0", "yz"), ("0 -2 0", "zx"), (None, "yz")])
+def test_the_axis_of_a_planar_joint_is_its_normal(axis, plane):
+    """The format says so, and that (1, 0, 0) is the default; Pinocchio's loader ignores it, so it is no witness."""
+    element = "" if axis is None else f'<axis xyz="{axis}"/>'
+    model = mb.load_urdf(f'''<robot name="r"><link name="world"/><link name="b"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="j" type="planar"><parent link="world"/><child link="b"/>{element}</joint></robot>''')
+    R, r = mb.System(model).body_poses([0.3, 0.2, 0.7])
+    normal = ({"x", "y", "z"} - set(plane)).pop()
+    n = np.eye(3)["xyz".index(normal)]
+    assert r[0] @ n == 0.0 and np.hypot(*r[0][["xyz".index(c) for c in plane]]) == pytest.approx(np.hypot(0.3, 0.2))
+    np.testing.assert_allclose(R[0] @ n, n, atol=1e-15)
+
+
 def test_text_bytes_and_paths_give_the_same_model():
     model = load(ARM)
     assert load(str(ARM)) == load(ARM.read_text()) == load(ARM.read_bytes()) == model
