@@ -13,7 +13,7 @@ method (:mod:`.entry`), and that of its own `ode`, which the functions with the 
 """
 
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
 from numpy import nan
 
@@ -147,7 +147,8 @@ def ode_sundials(t, y, dydt, user):
     """0: done; positive: no value at this state, a smaller step may help; negative: nothing will help."""
     frame = frame_at(address_of(user))
     n = whole(frame, NQ) + whole(frame, NV)
-    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, address_of(user))
+    state, rate = array_at(address_of(y), n), array_at(address_of(dydt), n)
+    call_ode(whole(frame, ODE_CALL), t, state, 0, rate, 0, address_of(user))
     code = whole(frame, STATUS)
     return code if code < BAD_SHAPE else -code
 
@@ -155,10 +156,10 @@ def ode_sundials(t, y, dydt, user):
 @c_function(CYRK)
 def ode_cyrk(dydt, t, y, args):
     """args[0] is the address of the frame as a number: CyRK copies its arguments."""
-    user = whole(carray(args, 1), 0)
+    user = whole(array_at(address_of(args), 1), 0)
     frame = frame_at(user)
     n = whole(frame, NQ) + whole(frame, NV)
-    call_ode(whole(frame, ODE_CALL), t, carray(y, n), 0, carray(dydt, n), 0, user)
+    call_ode(whole(frame, ODE_CALL), t, array_at(address_of(y), n), 0, array_at(address_of(dydt), n), 0, user)
 
 
 # ---- the right-hand sides ----

@@ -27,7 +27,7 @@ from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
     BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_END, IS_LAST,
     IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
-    ROUTE, SPIN, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
+    ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
@@ -113,6 +113,29 @@ def join_in_place(block, c, k, work, load):
 
 
 @inline
+def square(a):
+    """Gx^T a for a tilt by a quarter turn."""
+    return (a[0], -a[2], a[1])
+
+
+@inline
+def square_inertia(M):
+    P, Q, R = M
+    return ((P[0], -P[2], P[1], P[5], -P[4], P[3]),
+            ((Q[0][0], -Q[0][2], Q[0][1]), (-Q[2][0], Q[2][2], -Q[2][1]), (Q[1][0], -Q[1][2], Q[1][1])),
+            (R[0], -R[2], R[1], R[5], -R[4], R[3]))
+
+
+@inline
+def join_square(k, work, load):
+    """`join_in_place` for a quarter turn, onto a frame that has no bodies of its own."""
+    kw = work_row(k)
+    put_inertia(work, kw + W_P, square_inertia(load[0]))
+    put_pair(work, kw + W_PHI, (square(load[1][0]), square(load[1][1])))
+    put3(work, kw + W_MOMENT, square(load[2]))
+
+
+@inline
 def join_beside(block, c, k, work, load):
     """Add the load to the sums of the parent, for any place."""
     co, si = get(block, c + SPIN), get(block, c + SPIN + 1)
@@ -192,17 +215,24 @@ def prismatic(block, i, q, p, work):
 
 
 @inline
-def driven(block, i, work):
+def driven_revolute(block, i, work):
     """A driven node passes on all that it has."""
     c, w = node_row(i), work_row(i)
     at = drive_values(block, whole(block, c + QI))
-    x, rate, turns = get(work, at), get(work, at + 1), one_if(whole(block, c + KIND) == DRIVEN_REVOLUTE)
     put(work, margins_at(block) + i, get(work, at + 3))
-    along = (0.0, 0.0, (1.0 - turns) * x)
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-    momentum = axpy6(turns * rate, column_az(M), axpy6((1.0 - turns) * rate, column_lz(M), phi))
-    rest = (M, momentum, get3(work, w + W_MOMENT))
-    load = moved(along, get(block, c + SUBTREE_MASS), rest)
+    load = (M, axpy6(get(work, at + 1), column_az(M), phi), get3(work, w + W_MOMENT))
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def driven_prismatic(block, i, work):
+    c, w = node_row(i), work_row(i)
+    at = drive_values(block, whole(block, c + QI))
+    put(work, margins_at(block) + i, get(work, at + 3))
+    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+    rest = (M, axpy6(get(work, at + 1), column_lz(M), phi), get3(work, w + W_MOMENT))
+    load = moved((0.0, 0.0, get(work, at)), get(block, c + SUBTREE_MASS), rest)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
@@ -255,12 +285,16 @@ def backward(block, q, p, work):
                     join_in_line(block, c, k, work, revolute_leaf(block, i, p, work))
             elif route == IN_LINE:
                 join_in_line(block, c, k, work, revolute(block, i, p, work))
+            elif route == SQUARE:
+                join_square(k, work, revolute(block, i, p, work))
             elif route == IN_PLACE:
                 join_in_place(block, c, k, work, revolute(block, i, p, work))
             else:
                 join_beside(block, c, k, work, revolute(block, i, p, work))
         elif kind == PRISMATIC:
-            if route == IN_PLACE:
+            if route == SQUARE:
+                join_square(k, work, prismatic(block, i, q, p, work))
+            elif route == IN_PLACE:
                 join_in_place(block, c, k, work, prismatic(block, i, q, p, work))
             elif route == BESIDE:
                 join_beside(block, c, k, work, prismatic(block, i, q, p, work))
@@ -276,10 +310,24 @@ def backward(block, q, p, work):
             M, phi, s = free(block, i, q, p, work)
             if route != ON_GROUND:
                 add_to(k, work, M, phi, s)
+        elif kind == DRIVEN_REVOLUTE:
+            if route == SQUARE:
+                join_square(k, work, driven_revolute(block, i, work))
+            elif route == IN_PLACE:
+                join_in_place(block, c, k, work, driven_revolute(block, i, work))
+            elif route == BESIDE:
+                join_beside(block, c, k, work, driven_revolute(block, i, work))
+            else:
+                driven_revolute(block, i, work)
         else:
-            load = driven(block, i, work)
-            if route != ON_GROUND:
-                join_beside(block, c, k, work, load)
+            if route == SQUARE:
+                join_square(k, work, driven_prismatic(block, i, work))
+            elif route == IN_PLACE:
+                join_in_place(block, c, k, work, driven_prismatic(block, i, work))
+            elif route == BESIDE:
+                join_beside(block, c, k, work, driven_prismatic(block, i, work))
+            else:
+                driven_prismatic(block, i, work)
         if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
             call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
 

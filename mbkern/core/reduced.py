@@ -58,9 +58,10 @@ def put_row(block, i, length, F, at, work):
         elif kind <= FREE:
             for a in range(length - first):
                 put(work, at + first + a, dot6(unit_twist(twist_axis(kind, a)), F))
-        F = force_to_parent(get_frame(work, work_row(i) + W_G), F)
         length = first
-        i = whole(block, c + PARENT)
+        if length > 0:  # compiled code would carry F beyond the root
+            F = force_to_parent(get_frame(work, work_row(i) + W_G), F)
+            i = whole(block, c + PARENT)
 
 
 @inline
@@ -234,14 +235,15 @@ def forward(block, q, qdot, pdot, work):
         kind, vi = whole(block, c + KIND), whole(block, c + VI)
         mu, g = get_pair(work, w + W_PHI), get3(work, w + W_GRAVITY)
         m, s = get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT)
-        force = omega_times(get_pair(work, w + W_V), mu)
+        v = get_pair(work, w + W_V)
         if kind == REVOLUTE:
-            put(pdot, vi, cross(s, g)[2] - force[1][2])
+            put(pdot, vi, cross(s, g)[2] - omega_times(v, mu)[1][2])
         elif kind == PRISMATIC:
-            put(pdot, vi, fma(m, g[2], -force[0][2]))
+            put(pdot, vi, fma(m, g[2], -omega_times(v, mu)[0][2]))
         elif kind == BALL:
-            put3(pdot, vi, sub(cross(s, g), force[1]))
+            put3(pdot, vi, sub(cross(s, g), omega_times(v, mu)[1]))
         elif kind == FREE:
+            force = omega_times(v, mu)
             put_pair(pdot, vi, (axpy(m, g, neg(force[0])), sub(cross(s, g), force[1])))
         if k >= 0:
             add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), mu))

@@ -30,7 +30,7 @@ from .textbook import COVERED, RATE, TEXTBOOK, TO_MU, TO_PDOT, run
 LEVELS = ("kernel", "textbook")
 # Functions of a kernel whose results compiled code computes in full, although not all of them are used on every path:
 # they are called before a branch, or in a loop that ends only later. Found by stepping through the machine code.
-IN_FULL = {"dah": ("force_to_parent", "omega_times")}
+IN_FULL = {"dah": ("force_to_parent",)}
 
 
 @dataclass(frozen=True)

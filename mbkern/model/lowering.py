@@ -226,8 +226,11 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     is_last = last[parent] == np.arange(n)
     here = np.array([not any(isinstance(x, np.ndarray) or x != 0.0 for x in row) for row in rho], bool)
     has_rotor = nodes[:, L.ROTOR] != 0.0
-    in_line = is_last & (spin_s == 0.0) & ((kind == L.REVOLUTE) | (kind == L.PRISMATIC) & here)
+    in_line = is_last & (spin_s == 0.0) & ((kind == L.REVOLUTE) | (kind != L.BALL) & (kind != L.FREE) & here)
     route = np.select([parent < 0, in_line & here, in_line], [L.ON_GROUND, L.IN_PLACE, L.IN_LINE], L.BESIDE)
+    bare = np.array([isinstance(x, float) and x == 0.0 for x in [*nodes[:, L.MASS].tolist(), 1.0]])[parent]
+    square = (route == L.IN_PLACE) & bare & (np.abs(G[:, 2, 2]) < ROUNDING) & (tilt_s > 0.0)
+    route = np.where(square, L.SQUARE, route)
     no_child = last[:-1] < 0
     leaf = no_child & (kind == L.REVOLUTE) & (parent >= 0) & ~has_rotor
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
