@@ -18,15 +18,17 @@ from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
 from ..model.checks import show
-from ..model.joint import Free, Step
+from ..model.joint import Ball, Free, Step
 from ..system import System
-from .functions import Constraints, Dynamics
+from .functions import Constraints, Dynamics, QuasiVelocities
 
 L = plain.load("layout")
 
 TRIALS = 12  # random states at which everything is checked
 TIMES = (0.0, 0.37, 0.81)
 TOLERANCE = 1e-10  # of the largest force or energy at the state: round-off of the sweeps
+QUATERNION = ("a quaternion: its speeds are the angular velocity in body axes, so none of its four numbers is a cyclic "
+              "coordinate, and their momenta, in body axes too, change even where the angular momentum is conserved")
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,19 @@ class IgnorableReport:
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
+    def explain(self) -> str:
+        """One line for each coordinate: whether it is ignorable, and why or why not.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder(gravity=(0, 0, 0))
+        >>> _ = builder.add_body("stone", joint=mb.ball(), mass=1.0, inertia=(1, 2, 3))
+        >>> print(mb.analytic.ignorable(mb.System(builder.build())).explain())
+        stone.qw, stone.qx, stone.qy, stone.qz: no; a quaternion: ... in body axes, ...
+        """
+        return str(self)
+
     def __str__(self) -> str:
         lines = [f"{entry.name}: ignorable; {entry.why}" for entry in self.found]
         return "\n".join(lines + [f"{name}: no; {why}" for name, why in self.others.items()])
@@ -126,7 +141,13 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
             others[name] = fault
         else:
             why = reasons.get(entry.coordinate, f"dL/dq = 0 to rounding at {len(states)} random states")
+            if entry.quaternion >= 0:
+                why += "; its momentum is along an axis of the frame before the joint, its speeds are in body axes"
             found.append(Ignorable(name, why, entry.coordinate, entry.speed, entry.quaternion, entry.axis))
+    for node, (_, element) in enumerate(moving_elements(system.model)):
+        if isinstance(element, Ball | Free):
+            first = int(system.block[L.node_row(node) + L.QI]) + (3 if isinstance(element, Free) else 0)
+            others[", ".join(system.model.coordinate_names[first:first + 4])] = QUATERNION
     return IgnorableReport(tuple(found), others)
 
 
@@ -170,6 +191,33 @@ def whole_free_joints(entries: tuple[Ignorable, ...]) -> set[int]:
     """First speeds of the free joints all of whose positions are among the entries."""
     firsts = [entry.speed for entry in entries if entry.quaternion >= 0]
     return {first for first in firsts if firsts.count(first) == 3}
+
+
+@dataclass(frozen=True)
+class PositionRates(QuasiVelocities):
+    """Quasi-velocities that are speeds, or rates of positions of free joints, which do not turn with the body.
+
+    Attributes
+    ----------
+    rows : tuple of (speed, quaternion, axis)
+        As in `Ignorable`.
+    """
+
+    rows: tuple[tuple[int, int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        pass
+
+    def evaluate(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """(Y, Z, rate) at a state."""
+        Y, rate = np.zeros((self.count, v.size)), np.zeros(self.count)
+        for i, (first, quaternion, axis) in enumerate(self.rows):
+            if quaternion < 0:
+                Y[i, first] = 1.0
+            else:
+                Y[i, first:first + 3] = _rotation(q[quaternion:quaternion + 4])[axis]
+                rate[i] = Y[i, first:first + 3] @ np.cross(v[first + 3:first + 6], v[first:first + 3])
+        return Y, np.zeros(self.count), rate
 
 
 # ---- verification ----------------------------------------------------------------------------------------------------
