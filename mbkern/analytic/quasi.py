@@ -568,8 +568,12 @@ class Formulation:
 
     def simulate(self, q0: ArrayLike, v0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
                  rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
-                 t_eval: ArrayLike | None = None, max_step: float | None = None, progress: bool = False) -> Trajectory:
+                 t_eval: ArrayLike | None = None, max_step: float | None = None, progress: bool = False,
+                 events: Any = None, dense: bool = False, save_every: int | None = None) -> Trajectory:
         """The motion from a configuration and speeds, all steps in compiled code.
+
+        S is checked in every evaluation of the right-hand side: the run stops where 1/cond is below `threshold`, and
+        where the determinant has changed its sign, so that a step does not leap over a singular pose either.
 
         Parameters
         ----------
@@ -578,14 +582,17 @@ class Formulation:
             Speeds that satisfy the constraints.
         t_span : (begin, end)
             Times in seconds.
-        integrator, rtol, atol, step, t_eval, max_step, progress
+        integrator, rtol, atol, step, t_eval, max_step, progress, dense, save_every
             As in `mbkern.System.simulate`; atol may be an array of n_states numbers.
+        events : njit function g(t, q, u), `mbkern.event`, or a list of them
+            As in `mbkern.System.simulate`; u is what follows q in the state: speeds of Lagrange and Maggi,
+            quasi-velocities of Kane and Volterra (and the work when it is tracked).
 
         Returns
         -------
         Trajectory
-            With success False, the reason and all that was computed when the run could not be finished, for instance
-            because S became singular.
+            With success False, the reason (time, pose, quasi-velocities) and all that was computed when the run could
+            not be finished, for instance because S became singular.
 
         Examples
         --------
@@ -595,7 +602,8 @@ class Formulation:
         >>> run.success, run.q.shape[1]
         (True, 3)
         """
-        return run_formulation(self, q0, v0, t_span, integrator, rtol, atol, step, t_eval, max_step, progress)
+        return run_formulation(self, q0, v0, t_span, integrator, rtol, atol, step, t_eval, max_step, progress, events,
+                               dense, save_every)
 
 
 class Lagrange(Formulation):

@@ -152,7 +152,7 @@ def mixed_beyond(t, q, v, Y, Z, rate):
     mixed(t, q[1:], v[1:], Y[:, 1:], Z, rate)
 
 
-# What is asked of a random system beforehand: 1/cond (Bauer and Skeel) of S, and of Lagrange's matrix. The methods solve
+# What is asked of a random system beforehand: 1/cond (Bauer and Skeel) of S and of Lagrange's matrix. The methods solve
 # different systems of equations with the same solution, each to a few eps times its condition, that of W^T M W being
 # the square of that of S at worst: the sane ones agree to 1e-12 of the largest acceleration.
 SANE_S, SANE_LAGRANGE = 1e-2, 1e-3
@@ -208,7 +208,7 @@ def test_the_four_methods_give_the_same_accelerations(seed):
 @pytest.mark.parametrize("near", [1e-1, 1e-2, 1e-3])
 def test_ill_conditioned_poses(near):
     """Near a pose where S is singular: no worse than the condition of W^T M W, that of S squared, allows."""
-    case, formulations = studied("case1")
+    _, formulations = studied("case1")
     q = np.array([0.3, 0.4, np.pi - near])
     v = formulations["Lagrange"].project(q, np.array([0.5, 0.3, -0.2]))
     expected = formulations["Lagrange"].accelerations(q, v)
@@ -387,6 +387,61 @@ def test_a_run_stops_where_the_choice_of_quasi_velocities_fails():
     assert "singular" in str(kane.conditioning([0, 0, np.pi / 2]))
     with pytest.raises(mb.errors.StateError, match="singular"):
         kane.rhs(0.0, [0, 0, np.pi / 2, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("options", [{}, {"integrator": "rk4", "step": 0.037}, {"integrator": "gauss4", "step": 0.1},
+                                     {"t_eval": [0.0, 1.0, 1.5, 2.0]}], ids=str)
+def test_a_singular_pose_is_not_stepped_over(options):
+    """The motion passes theta = pi/2 smoothly and no step ends near it: the sign of det S tells."""
+    kane = skate(quasi=("x", "theta"))
+    run = kane.simulate([0, 0, 0.0], [1.0, 0, 1.0], (0.0, 3.0), **options)
+    assert not run.success and run.status == "failed" and run.n_accepted > 5
+    assert run.t[-1] <= np.pi / 2 and np.isfinite(run.q).all() and np.isfinite(run.v).all()
+    assert np.allclose(run.q[:, 2], run.t, atol=1e-6)  # what was computed
+    for word in ("singular", "u = (x, theta)", "theta = 1.5", "x = ", "choose others", "stopped at t = 1.5"):
+        assert word in run.message, run.message
+    other = skate(quasi=("y", "theta")).simulate([0, 0, 0.5], [cos(0.5), sin(0.5), 1.0], (0.0, 2.0))
+    assert other.success  # these are regular there
+
+
+def test_maggi_stops_too():
+    """A whole turn: det S = cos theta changes its sign, though no evaluation is near enough to zero."""
+    kane = skate(quasi=("x", "theta"))
+    maggi = Maggi(kane.system, kane.constraints, quasi=("x", "theta"))
+    run = maggi.simulate([0, 0, 0.0], [1.0, 0, 1.0], (0.0, 3.0), integrator="rk4", step=0.1)
+    assert run.status == "failed" and "changes sign" in run.message and 1.4 < run.t[-1] < np.pi / 2
+
+
+def test_events_dense_output_and_sparse_output():
+    """As `System.simulate` has them; speeds between the steps still satisfy constraint and momentum."""
+    case, formulations = studied("case1")
+
+    @njit
+    def turns(t, q, u):
+        return u[0]
+
+    volterra = formulations["Volterra"]
+    run = volterra.simulate(case.q0, case.v0, (0.0, 3.0), events=[turns, mb.event(turns, 1, 2)], dense=True)
+    assert run.status == "event" and run.success and len(run.events) == 2
+    both, rising = run.events
+    assert rising.t.size == 2 and both.t.size >= 3 and run.t[-1] == rising.t[-1]
+    assert np.abs(both.v[:, 2]).max() < 1e-9 * np.abs(run.v).max() and both.y.shape == (both.t.size, 4)
+    q, v = run.sol(np.linspace(0.0, run.t[-1], 50))
+    a = np.array([case.constraints.evaluate(0.0, x, y)[0][0] @ y for x, y in zip(q, v, strict=True)])
+    assert np.abs(a).max() < 1e-14
+    p = np.array([case.system.momenta(x, y)[0] for x, y in zip(q, v, strict=True)])
+    assert np.abs(p - 6.0).max() < 1e-13
+    assert np.allclose(run.sol(run.t[5])[0], run.q[5], rtol=0, atol=1e-12)
+    every, fifth = (volterra.simulate(case.q0, case.v0, (0.0, 1.0), save_every=n) for n in (None, 5))
+    assert np.array_equal(fifth.q[1], every.q[5]) and fifth.q[-1].tolist() == every.q[-1].tolist()
+    with pytest.raises(mb.errors.IntegrationError, match="dense=True"):
+        every.sol(0.1)
+    with pytest.raises(mb.errors.StateError, match="between 0 and"):
+        run.sol(9.0)
+    with pytest.raises(mb.errors.StateError, match="save_every"):
+        volterra.simulate(case.q0, case.v0, (0.0, 1.0), t_eval=[0.5], save_every=2)
+    with pytest.raises(mb.errors.StateError, match="expected an njit function"):
+        volterra.simulate(case.q0, case.v0, (0.0, 1.0), events=lambda t, q, u: 1.0)
 
 
 def test_conditioning_of_the_cart():
