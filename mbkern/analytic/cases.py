@@ -177,6 +177,29 @@ class Case:
                 for name, method in self.formulations().items()}
 
 
+    def markdown(self, rows: dict[str, Errors]) -> str:
+        """A table of error rows as Markdown, with the paper's numbers in brackets, and the numbers of equations.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> box = mb.analytic.cases.box()
+        >>> print(box.markdown(box.printed).splitlines()[2])
+        | energy | 2.96e-07 (2.96e-07) | 2.96e-07 (2.96e-07) | 9.1e-09 (9.1e-09) | 6.36e-09 (6.36e-09) |
+        """
+        formulations = self.formulations()
+        lines = ["| | " + " | ".join(formulations) + " |", "|" + "---|" * (1 + len(formulations))]
+        for part in Errors._fields:
+            if part == "constraint" and self.constraints is None:
+                continue
+            cells = [f"{getattr(rows[name], part):.3g}" + (
+                f" ({getattr(self.printed[name], part):.3g})" if name in self.printed else "") for name in formulations]
+            lines.append(f"| {part} | " + " | ".join(cells) + " |")
+        lines.append("| states | " + " | ".join(str(f.n_states) for f in formulations.values()) + " |")
+        lines.append("| equations | " + " | ".join(str(f.n_equations) for f in formulations.values()) + " |")
+        return "\n".join(lines)
+
+
 def cart(gravity: float = 9.81) -> Case:
     """Cart with a two-bar pendulum and a knife edge (case 1).
 
