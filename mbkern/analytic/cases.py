@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from ..core.number import sincos
 from ..inputs import Array
 from ..model import zoo
 from ..system import System
 from . import ode45
-from .functions import Constraints, QuasiVelocities
+from .functions import Constraints
 from .quasi import Formulation, Kane, Lagrange, Maggi, Volterra
 from .trajectory import Trajectory
 
@@ -47,34 +46,6 @@ def knife_edge_rate(t, q, v, a, b, rate):
 def boom_force(t, q, v, out):
     """Force on rho, N."""
     out[6] = -0.018 * sin(0.089 * t) + 0.012 * cos(0.0485 * t)
-
-
-@njit
-def body_rates(t, q, v, Y, Z, rate):
-    """Angular velocity in body axes, the speeds of the coordinates after phi, and, if there is room, X', Y', Z'.
-
-    Coordinates X, Y, Z, psi, theta, phi, ...; orientation Rz(psi) Ry(theta) Rx(phi).
-    """
-    (st, ct), (sp, cp) = sincos(q[4]), sincos(q[5])
-    Y[0, 3], Y[0, 5] = -st, 1.0
-    Y[1, 3], Y[1, 4] = ct * sp, cp
-    Y[2, 3], Y[2, 4] = ct * cp, -sp
-    others = v.size - 6
-    for k in range(others):
-        Y[3 + k, 6 + k] = 1.0
-    for k in range(Y.shape[0] - 3 - others):
-        Y[3 + others + k, k] = 1.0
-
-
-@njit
-def body_rates_rate(t, q, v, Y, Z, rate):
-    """Ydot v of `body_rates`, from the sines and cosines that are in Y."""
-    st, sp, cp = -Y[0, 3], -Y[2, 4], Y[1, 4]
-    ct = Y[1, 3] * sp + Y[2, 3] * cp
-    dpsi, dtheta, dphi = v[3], v[4], v[5]
-    rate[0] = -ct * dtheta * dpsi
-    rate[1] = (-st * sp * dtheta + ct * cp * dphi) * dpsi - sp * dphi * dtheta
-    rate[2] = (-st * cp * dtheta - ct * sp * dphi) * dpsi - cp * dphi * dtheta
 
 
 class Errors(NamedTuple):
@@ -218,11 +189,11 @@ def cart(gravity: float = 9.81) -> Case:
                 {"Maggi": both, "Kane": both, "Volterra": ("bend",)}, 0.01, -1.0 * gravity * 0.2, printed)
 
 
-def _floating(count: int, s: int, others: tuple[str, ...]) -> dict[str, Any]:
-    names = ("wx", "wy", "wz", *others, "X", "Y", "Z")
-    full = QuasiVelocities(body_rates, count, names, body_rates_rate)
-    reduced = QuasiVelocities(body_rates, count - s, names[:count - s], body_rates_rate)
-    return {"Maggi": full, "Kane": full, "Volterra": reduced}
+def _floating(body: str, others: tuple[str, ...]) -> dict[str, Any]:
+    """The angular velocity in body axes, other speeds, and where nothing is ignorable, X', Y', Z'."""
+    reduced = (f"{body}.wx", f"{body}.wy", f"{body}.wz", *others)
+    whole = (*reduced, "X", "Y", "Z")
+    return {"Maggi": whole, "Kane": whole, "Volterra": reduced}
 
 
 def box() -> Case:
@@ -232,12 +203,12 @@ def box() -> Case:
     --------
     >>> import mbkern as mb
     >>> mb.analytic.cases.box().formulations()["Volterra"]
-    Volterra: 5 equations, 13 states, u = (wx, wy, wz, g1, g2)
+    Volterra: 5 equations, 13 states, u = (box.wx, box.wy, box.wz, g1, g2)
     """
     printed = {"Lagrange": Errors(2.96e-7, 1.55e-6, 0.0), "Maggi": Errors(2.96e-7, 1.55e-6, 0.0),
                "Kane": Errors(9.10e-9, 3.75e-8, 0.0), "Volterra": Errors(6.36e-9, 0.0, 0.0)}
     return Case("box", System(zoo.box_with_panels()), np.array([3.0, 3.0, 9.0, pi / 10, pi / 6, 0.03, 0.0, 0.0]),
-                np.array([0.1, -0.3, -0.4, 0.3, 0.0, -0.3, 0.0, 0.2]), None, None, _floating(8, 3, ("g1", "g2")), 0.1,
+                np.array([0.1, -0.3, -0.4, 0.3, 0.0, -0.3, 0.0, 0.2]), None, None, _floating("box", ("g1", "g2")), 0.1,
                 printed=printed)
 
 
@@ -251,4 +222,5 @@ def satellite() -> Case:
     True
     """
     return Case("satellite", System(zoo.satellite_with_boom()), np.array([0.0, 0.0, 0.0, pi / 8, pi / 12, 0.08, 0.5]),
-                np.array([2.0, 1.0, 0.0, -0.1, 0.05, -0.05, 0.0]), None, boom_force, _floating(7, 3, ("rho",)), 0.1)
+                np.array([2.0, 1.0, 0.0, -0.1, 0.05, -0.05, 0.0]), None, boom_force,
+                _floating("satellite", ("rho",)), 0.1)

@@ -14,7 +14,7 @@ from ..core import quasi_tree
 from ..inputs import Array
 from ..system import System
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
-from .ignorable import Ignorable, PositionRates, whole_free_joints
+from .ignorable import Ignorable, NamedSpeeds, whole_free_joints
 
 L, inverse_dynamics = plain.load("layout"), plain.load("inverse_dynamics")
 
@@ -63,7 +63,7 @@ class Setup:
             calls[C.CONSTRAINT_CALL] = callback("matrix", (self.constraints.f,), nq, m, self.constraints.count)
             if self.constraints.rate is not None:
                 calls[C.CONSTRAINT_RATE_CALL] = callback("rate", (self.constraints.rate,), nq, m, self.r)
-        if isinstance(self.quasi, QuasiVelocities) and not isinstance(self.quasi, PositionRates):
+        if isinstance(self.quasi, QuasiVelocities) and not isinstance(self.quasi, NamedSpeeds):
             calls[C.QUASI_CALL] = callback("matrix", (self.quasi.f,), nq, m, self.quasi.count)
             if self.quasi.rate is not None:
                 calls[C.QUASI_RATE_CALL] = callback("rate", (self.quasi.rate,), nq, m, self.quasi.count)
@@ -157,7 +157,7 @@ def make_frame(setup: Setup) -> Array:
              C.AT_H: m, C.AT_A: r * m + 2 * r, C.AT_Y: nu * m + 2 * nu, C.AT_Q: m, C.AT_V: m, C.AT_ORDER: m,
              C.AT_W: m * nu, C.AT_P: m * nd, C.AT_GAMMA: m, C.AT_B: (s + r) * m, C.AT_C: s + r,
              C.AT_X: (m + r) ** 2, C.AT_E: m * m + m + r, C.AT_F: 2 * m + r, C.AT_REST: m,
-             C.AT_PATTERN: 2 * m, C.AT_ROWS: nu * C.IGNORABLE, C.AT_AXES: 3 * setup.rails**2}
+             C.AT_PATTERN: 2 * m, C.AT_ROWS: nu * C.IGNORABLE, C.AT_PLACES: m, C.AT_AXES: 3 * setup.rails**2}
     if tree:
         sizes[C.AT_BLOCK] = setup.system.block.size  # type: ignore[union-attr]
         sizes[C.AT_TREE] = setup.system._work_size  # type: ignore[union-attr]
@@ -195,13 +195,14 @@ def make_frame(setup: Setup) -> Array:
         rows = [i for i in range(nu) if i not in singles]
         columns = [j for j in speeds[:nu] if j not in singles.values()]
         part(C.AT_PATTERN)[:2 * nu] = [*pairs, *rows, *columns]
-    if isinstance(setup.quasi, PositionRates):
-        frame[C.QUASI_CALL] = C.quasi_rows.address
+        part(C.AT_PLACES)[list(speeds[:nu])] = np.arange(nu)
+    if isinstance(setup.quasi, NamedSpeeds):
+        frame[C.QUASI_CALL], frame[C.BY_NAME] = quasi_tree.tree_quasi.address, 1.0
         part(C.AT_ROWS).reshape(nu, C.IGNORABLE)[:] = setup.quasi.rows
     table = part(C.AT_IGNORABLE).reshape(s, C.IGNORABLE)
     vanishing = part(C.AT_ZERO)
     for row, entry in zip(table, setup.ignorable, strict=True):
-        row[C.FIRST], row[C.QUATERNION], row[C.AXIS] = entry.speed, entry.quaternion, entry.axis
+        row[:] = entry.speed, entry.quaternion, entry.axis, -1
         if entry.quaternion < 0:
             vanishing[entry.speed] = 1.0
     for first in whole_free_joints(setup.ignorable):

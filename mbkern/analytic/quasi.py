@@ -41,7 +41,18 @@ from ..model.checks import number, show
 from ..system import System
 from .frame import Setup, make_frame, take
 from .functions import Constraints, Dynamics, QuasiVelocities
-from .ignorable import Ignorable, PositionRates, candidates, claimed, ignorable, momentum_of, whole_free_joints
+from .ignorable import (
+    Ignorable,
+    NamedSpeeds,
+    Row,
+    candidates,
+    claimed,
+    ignorable,
+    momentum_of,
+    named_speeds,
+    row_of,
+    whole_free_joints,
+)
 from .trajectory import Trajectory, run_formulation
 
 RATE_TOLERANCE = 1e-6  # of a user's rate against a difference quotient, relative to the terms in it
@@ -88,8 +99,9 @@ class Formulation:
         Generalized forces Q in N and N m, beside weight, springs and dampers of the model; out (m) is zero when f is
         called.
     quasi : sequence of names, or QuasiVelocities, optional
-        The quasi-velocities (not for Lagrange): names of speeds, or of positions of free joints for the rates of these,
-        or u = Y v + Z by a function. By default those among the non-ignorable ones for which S is best conditioned over
+        The quasi-velocities (not for Lagrange): names of speeds, of positions of free joints for the rates of these, or
+        "body.wx", "body.wy", "body.wz" for the angular velocity of a body behind three rotations, in its axes; or
+        u = Y v + Z by a function. By default those among the non-ignorable ones for which S is best conditioned over
         some random poses (`pose`, if given).
     pose : (nq,), optional
         Where the default choice of quasi-velocities should be good.
@@ -243,8 +255,7 @@ class Formulation:
         except TypeError:
             raise StateError(f"quasi: expected names of speeds or mb.analytic.QuasiVelocities(f, count), got "
                              f"{show(quasi)}") from None
-        known = {name: (j, -1, 0) for j, name in enumerate(self.speed_names)}
-        known.update((entry.name, _row(entry)) for entry in candidates(self.system) if entry.quaternion >= 0)
+        known = named_speeds(self.system)
         for name in names:
             if name not in known:
                 raise StateError(f"quasi: {show(name)} is not one of the speeds {', '.join(known)}")
@@ -259,40 +270,43 @@ class Formulation:
         return self._chosen(rows)
 
     @property
-    def _ignorable_rows(self) -> set[tuple[int, int, int]]:
+    def _ignorable_rows(self) -> set[Row]:
         """What momenta determine: of a free joint also the linear speeds when all three positions are ignorable."""
-        rows = {_row(entry) for entry in self.ignorable}
+        rows = {row_of(entry) for entry in self.ignorable}
         for first in whole_free_joints(self.ignorable):
-            rows |= {(first + k, -1, 0) for k in range(3)}
+            rows |= {(first + k, -1, 0, -1) for k in range(3)}
         return rows
 
-    def _chosen(self, rows: Sequence[tuple[int, int, int]]) -> QuasiVelocities | tuple[int, ...]:
-        """Quasi-velocities of rows (speed, quaternion, axis): indices when all are speeds."""
-        if all(quaternion < 0 for _, quaternion, _ in rows):
-            return tuple(speed for speed, _, _ in rows)
-        names = [self.speed_names[first] if quaternion < 0 else f"{self.coordinate_names[quaternion - 3 + axis]}'"
-                 for first, quaternion, axis in rows]
-        return PositionRates(_nothing, len(rows), tuple(names), rows=tuple(rows))
+    def _chosen(self, rows: Sequence[Row]) -> QuasiVelocities | tuple[int, ...]:
+        """Quasi-velocities of rows: indices when all are speeds."""
+        if all(quaternion < 0 and body < 0 for _, quaternion, _, body in rows):
+            return tuple(speed for speed, _, _, _ in rows)
+        names = {row: name if row[1] < 0 else f"{name}'" for name, row in named_speeds(self.system).items()}
+        return self._named(rows, tuple(names[row] for row in rows))
+
+    def _named(self, rows: Sequence[Row], names: tuple[str, ...] = ()) -> NamedSpeeds:
+        assert isinstance(self.system, System)
+        return NamedSpeeds(_nothing, len(rows), names, rows=tuple(rows), block=self.system.block)
 
     def _default_quasi(self, needed: int, pose: ArrayLike | None) -> QuasiVelocities | tuple[int, ...]:
         """Those whose S is best conditioned in the worst of some poses."""
         taken = self._ignorable_rows
         # a free joint some of whose positions are ignorable: not its linear speeds, which turn with the body
-        turning = {first for first, quaternion, _ in taken if quaternion >= 0} - whole_free_joints(self.ignorable)
-        free: list[tuple[int, int, int]] = []
+        turning = {first for first, quaternion, *_ in taken if quaternion >= 0} - whole_free_joints(self.ignorable)
+        free: list[Row] = []
         for j in range(self.m):
             if j in turning:
-                positions = (_row(entry) for entry in candidates(self.system) if entry.quaternion >= 0)
+                positions = (row_of(entry) for entry in candidates(self.system) if entry.quaternion >= 0)
                 free += [row for row in positions if row[0] == j and row not in taken]
-            elif (j, -1, 0) not in taken and not {j - 1, j - 2} & turning:
-                free.append((j, -1, 0))
+            elif (j, -1, 0, -1) not in taken and not {j - 1, j - 2} & turning:
+                free.append((j, -1, 0, -1))
         if len(free) == needed:
             return self._chosen(free)
         if pose is None:
             poses = [self._sample(seed)[:2] for seed in range(POSES)]
         else:
             poses = [(0.0, self._configuration(pose, "pose"))]
-        every = PositionRates(_nothing, len(free), rows=tuple(free))
+        every = NamedSpeeds(_nothing, len(free), rows=tuple(free))
         rows = [(every.evaluate(t, q, np.zeros(self.m))[0], self._rows(t, q)) for t, q in poses]
         if comb(len(free), needed) <= MOST_SUBSETS:
             best = max(combinations(range(len(free)), needed),
@@ -534,8 +548,8 @@ class Formulation:
                     f"the quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: "
                     "choose others")
         if code == C.SINGULAR_MASS:
-            return (f"the equations of motion are singular{where}: the constraints are dependent there, or some motion "
-                    "has no inertia")
+            return (f"the equations of motion are singular{where}: the constraints are dependent there, some motion has "
+                    "no inertia, or two rotations of a joint have come to one axis (gimbal lock)")
         if code == C.SINGULAR_TREE:
             assert isinstance(self.system, System)
             work = frame[int(frame[C.AT_TREE]):]
@@ -711,10 +725,6 @@ class Volterra(Formulation):
 
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
-
-
-def _row(entry: Ignorable) -> tuple[int, int, int]:
-    return entry.speed, entry.quaternion, entry.axis
 
 
 def _nothing(*_: Any) -> None:

@@ -30,10 +30,9 @@ number are solved apart from the others.
 A singular S between two evaluations of a run (`WATCHED`) shows in the sign of det S, which must not change.
 """
 
-from numba import carray
 from numpy import nan
 
-from .cabi import LOAD, ODE, address_of, call_load
+from .cabi import ODE, address_of, call_load
 from .checks import ANGLE_LIMIT, BAD_Q, BAD_T, LIMIT, NOT_FINITE, OK, beyond
 from .dense import factor_positive, solve3, solve_pivoted, solve_positive, substitute_positive
 from .entry import UNKNOWN
@@ -41,7 +40,7 @@ from .jit import c_function, checked, exact, piece
 from .joints import quaternion_axes
 from .layout import get3, put3
 from .number import array_at, fma, get, put, whole
-from .vec3 import axpy, cross, dot
+from .vec3 import axpy, dot
 
 SINGULAR_S, SINGULAR_MASS, SINGULAR_TREE, CROSSED_S = 20, 21, 22, 23  # codes beside those of `checks`
 DENSE_S = -1  # no code to report: S is not triangular
@@ -52,7 +51,7 @@ STATUS, SIZE, METHOD = 0, 1, 2  # STATUS: code of the last call
 NQ, NV, NU, R, S = 3, 4, 5, 6, 7  # numbers of q, speeds, quasi-velocities, constraints, ignorable speeds
 THRESHOLD, RCOND = 8, 9  # smallest 1/cond of S that is accepted; that of the last call
 HAS_WORK = 10  # whether the last number of the state is the integral of Q^T v
-AT_BLOCK, AT_TREE = 11, 12  # of a tree: its block and workspace, see `quasi_tree`
+AT_BLOCK, AT_TREE = 11, 12  # of a tree: its block and workspace, see `quasi_sweeps`
 SELECTED, AT_SPEEDS = 13, 14  # the chosen speeds, then the dependent ones
 AT_IGNORABLE, AT_MOMENTA, AT_ZERO = 15, 16, 17  # rows of IGNORABLE numbers; G; whether a row of M W vanishes
 # addresses of functions void (double t, const double *q, const double *v, double *out, void *frame), 0 for none
@@ -68,18 +67,21 @@ IN_PLACE = 2
 NOW_TRIANGULAR = 44  # whether S was triangular in this evaluation
 N_SINGLE, AT_PATTERN = 45, 46  # rows of Y with a single number: (row, speed) of each; then other rows, other speeds
 WATCHED, SIGN = 47, 48  # 1: a run begins, else the sign of det S that it must keep, 0: no matter; sign of the last call
-RAILS, AT_AXES = 49, 53  # of a tree, see `quasi_tree`
-AT_ROWS = 50  # quasi-velocities by `quasi_rows`: rows like those of the ignorable speeds
+RAILS, AT_AXES = 49, 53  # of a tree, see `quasi_sweeps`
+AT_ROWS = 50  # quasi-velocities by name (`quasi_tree`): rows like those of the ignorable speeds; Y is zero elsewhere
 CONSTRAINT_RATE_CALL, QUASI_RATE_CALL = 51, 52  # functions that find a, b or Y, Z in place and fill the rates, or 0
 DIAGONAL = 54  # whether M_II is diagonal in every configuration: slides across each other, linear speeds of free joints
-HEADER = 55
+BY_NAME = 55  # whether the quasi-velocities are those of AT_ROWS
+AT_PLACES = 56  # of each speed its place among those that are not ignorable
+HEADER = 57
 BEGINS = 2.0  # WATCHED before the first evaluation
 
 # ---- a row of the table of ignorable speeds ----
 # the momentum is that of one speed, or, of a free joint, of its three linear speeds along an axis of the frame before
 # the joint: QUATERNION is its place in q, else -1
-FIRST, QUATERNION, AXIS = 0, 1, 2
-IGNORABLE = 3
+# BODY of a quasi-velocity: of which this is the angular velocity along the AXIS of the body, else -1
+FIRST, QUATERNION, AXIS, BODY = 0, 1, 2, 3
+IGNORABLE = 4
 
 
 @exact
@@ -370,21 +372,22 @@ def ordered_speed(frame, in_place, i):
     return i if in_place else whole(frame, whole(frame, AT_ORDER) + i)
 
 
-@piece
+@exact
 def put_free_speeds(frame, u):
     """v_N of Y_N v_N = u - Z, and SIGN, when Y is what TRIANGULAR and AT_PATTERN say. Returns a code, or DENSE_S."""
     m, nu, singles = whole(frame, NV), whole(frame, NU), whole(frame, N_SINGLE)
     rest = nu - singles
     Y, v = part(frame, AT_Y, nu * m + nu), part(frame, AT_V, m)
     A, b, scales = part(frame, AT_E, rest * rest), part(frame, AT_GAMMA, rest), part(frame, AT_F, m)
-    pairs, order = whole(frame, AT_PATTERN), whole(frame, AT_ORDER)
+    pairs = whole(frame, AT_PATTERN)
     rows, columns = pairs + 2 * singles, pairs + 2 * singles + rest
     sign, smallest, others = 1.0, 1.0, 0
+    if whole(frame, BY_NAME) == 0:
+        for i in range(nu * m):
+            others += get(Y, i) != 0.0
     for k in range(singles):
         i, j = whole(frame, pairs + 2 * k), whole(frame, pairs + 2 * k + 1)
         y = get(Y, i * m + j)
-        for l in range(m):
-            others += get(Y, i * m + l) != 0.0
         others -= y != 0.0
         smallest = min(smallest, abs(y))
         sign = -sign if y < 0.0 else sign
@@ -394,13 +397,15 @@ def put_free_speeds(frame, u):
         x = get(u, i) - get(Y, nu * m + i)
         for l in range(singles):
             j = whole(frame, pairs + 2 * l + 1)
-            x = fma(-get(Y, i * m + j), get(v, j), x)
+            y = get(Y, i * m + j)
+            others -= y != 0.0
+            x = fma(-y, get(v, j), x)
         put(b, k, x)
         for l in range(rest):
-            put(A, k * rest + l, get(Y, i * m + whole(frame, columns + l)))
-        for l in range(m - nu):
-            others += get(Y, i * m + whole(frame, order + l)) != 0.0
-    if others != 0:
+            y = get(Y, i * m + whole(frame, columns + l))
+            others -= y != 0.0
+            put(A, k * rest + l, y)
+    if others > 0:  # something elsewhere
         return DENSE_S
     smallest = 1.0 if smallest > 0.0 else 0.0  # a row with a single number can be in any unit
     if rest > 0 and smallest > 0.0:
@@ -439,7 +444,7 @@ def put_momenta(frame, q, left):
         put(left, k, get(E, row) - get(N, row))
 
 
-@piece
+@exact
 def put_ignorable_speeds(frame, q):
     """v_I of M_II v_I = G - N_I - M_IN v_N, M factored in X when it is not diagonal there."""
     m, nu, in_place = whole(frame, NV), whole(frame, NU), whole(frame, TRIANGULAR) == IN_PLACE
@@ -466,7 +471,7 @@ def put_ignorable_speeds(frame, q):
         put(v, ordered_speed(frame, in_place, k), get(left, k))
 
 
-@piece
+@exact
 def factor_reduced(frame):
     """M factored in X, ignorable speeds first; where M_II is diagonal, M_NN - M_NI M_II^-1 M_IN, and M_NI M_II^-1 in P.
 
@@ -558,12 +563,19 @@ def put_triangular(frame, udot):
     if whole(frame, SELECTED) != 0:
         for i in range(nu):
             put(udot, i, get(b, i))
-    else:
-        for i in range(nu):
-            x = get(Y, nu * m + nu + i)
-            for l in range(nu):
-                x = fma(get(Y, i * m + ordered_speed(frame, in_place, nd + l)), get(b, l), x)
-            put(udot, i, x)
+        return
+    singles, pairs, places = whole(frame, N_SINGLE), whole(frame, AT_PATTERN), whole(frame, AT_PLACES)
+    rows, rest = pairs + 2 * singles, nu - singles
+    for k in range(singles):
+        i, j = whole(frame, pairs + 2 * k), whole(frame, pairs + 2 * k + 1)
+        x = get(b, whole(frame, places + j))
+        put(udot, i, fma(get(Y, i * m + j), x, get(Y, nu * m + nu + i)))
+    for k in range(rest):
+        i = whole(frame, rows + k)
+        x = get(Y, nu * m + nu + i)
+        for l in range(nu):
+            x = fma(get(Y, i * m + ordered_speed(frame, in_place, nd + l)), get(b, l), x)
+        put(udot, i, x)
 
 
 @piece
@@ -722,8 +734,6 @@ def rhs_kernel(frame, t, q, given, qdot, rates):
         for j in range(m):
             power += get(Q, j) * get(v, j)
         put(rates, m if method <= MAGGI else nu, power)
-    if code == OK and (beyond(qdot, 1e300) or beyond(rates, 1e300)):
-        return NOT_FINITE
     return code
 
 
@@ -740,30 +750,16 @@ def ode_quasi(t, y, dydt, user):
     address = address_of(user)
     frame = array_at(address, whole(array_at(address, HEADER), SIZE))
     nq, n = state_sizes(frame)
-    state, slope = carray(y, nq + n), carray(dydt, nq + n)
-    code = rhs_kernel(frame, t, state[:nq], state[nq:], slope[:nq], slope[nq:])
+    state, slope = address_of(y), address_of(dydt)
+    code = rhs_kernel(frame, t, array_at(state, nq), array_at(state + 8 * nq, n), array_at(slope, nq),
+                      array_at(slope + 8 * nq, n))
+    if code == OK and beyond(array_at(slope, nq + n), 1e300):
+        code = NOT_FINITE
     put(frame, STATUS, code)
     if code != OK:
+        slopes = array_at(slope, nq + n)
         for i in range(nq + n):
-            slope[i] = nan
-
-
-@c_function(LOAD)
-def quasi_rows(t, q, v, out, user):
-    """Y, Z = 0 and rates of quasi-velocities that are speeds, or rates of positions of free joints: by a table."""
-    address = address_of(user)
-    frame = array_at(address, whole(array_at(address, HEADER), SIZE))
-    m, nu, at = whole(frame, NV), whole(frame, NU), whole(frame, AT_ROWS)
-    Y, speeds, position = carray(out, nu * m + 2 * nu), carray(v, m), carray(q, whole(frame, NQ))
-    for i in range(nu * m + 2 * nu):
-        Y[i] = 0.0
-    for i in range(nu):
-        first, weights, n = axes_of(frame, at + i * IGNORABLE, position)
-        Y[i * m + first] = weights[0]
-        if n == 3:  # d/dt of w . v is w . (vdot + omega x v), w turning with the body
-            Y[i * m + first + 1], Y[i * m + first + 2] = weights[1], weights[2]
-            turn = cross(get3(speeds, first + 3), get3(speeds, first))
-            Y[nu * m + nu + i] = dot(weights, turn)
+            slopes[i] = nan
 
 
 @checked

@@ -356,6 +356,92 @@ def test_python_functions_give_the_same():
         assert np.array_equal(a.y, b.y)
 
 
+# ---- quasi-velocities by name and by function ----
+
+
+@njit
+def body_rates(t, q, v, Y, Z, rate):
+    """Angular velocity in body axes, the speeds of the coordinates after phi, and, if there is room, X', Y', Z'.
+
+    Coordinates X, Y, Z, psi, theta, phi, ...; orientation Rz(psi) Ry(theta) Rx(phi).
+    """
+    st, ct, sp, cp = sin(q[4]), cos(q[4]), sin(q[5]), cos(q[5])
+    Y[0, 3], Y[0, 5] = -st, 1.0
+    Y[1, 3], Y[1, 4] = ct * sp, cp
+    Y[2, 3], Y[2, 4] = ct * cp, -sp
+    others = v.size - 6
+    for k in range(others):
+        Y[3 + k, 6 + k] = 1.0
+    for k in range(Y.shape[0] - 3 - others):
+        Y[3 + others + k, k] = 1.0
+
+
+@njit
+def body_rates_rate(t, q, v, Y, Z, rate):
+    """Ydot v of `body_rates`, from the sines and cosines that are in Y."""
+    st, sp, cp = -Y[0, 3], -Y[2, 4], Y[1, 4]
+    ct = Y[1, 3] * sp + Y[2, 3] * cp
+    dpsi, dtheta, dphi = v[3], v[4], v[5]
+    rate[0] = -ct * dtheta * dpsi
+    rate[1] = (-st * sp * dtheta + ct * cp * dphi) * dpsi - sp * dphi * dtheta
+    rate[2] = (-st * cp * dtheta - ct * sp * dphi) * dpsi - cp * dphi * dtheta
+
+
+@njit
+def body_rates_at_once(t, q, v, Y, Z, rate):
+    """The same with the rates in one function."""
+    body_rates(t, q, v, Y, Z, rate)
+    body_rates_rate(t, q, v, Y, Z, rate)
+
+
+@njit
+def body_rates_and_slides(t, q, v, Y, Z, rate):
+    """The same, but the fourth quasi-velocity contains an ignorable speed: S is not triangular."""
+    body_rates_at_once(t, q, v, Y, Z, rate)
+    Y[3, 0] = 0.1
+
+
+@pytest.mark.parametrize("name, body", [("case2", "box"), ("case3", "satellite")])
+def test_angular_velocities_by_name(name, body):
+    """The paper's quasi-velocities by name, and by functions written out by hand."""
+    case, _ = studied(name)
+    n = case.q0.size - 3
+    common = dict(forces=case.forces)
+    others = tuple(case.system.model.speed_names[6:])
+    by_name = Volterra(case.system, quasi=(f"{body}.wx", f"{body}.wy", f"{body}.wz", *others), **common)
+    functions = [QuasiVelocities(body_rates, n, rate=body_rates_rate), QuasiVelocities(body_rates_at_once, n)]
+    kane = Kane(case.system, quasi=QuasiVelocities(body_rates_at_once, n + 3), **common)
+    dense = Volterra(case.system, quasi=QuasiVelocities(body_rates_and_slides, n), **common)
+    assert by_name.setup.triangular and kane.setup.triangular and not dense.setup.triangular
+    for seed in range(5):
+        q, v = case.system.model.random_state(seed=seed)
+        expected = Lagrange(case.system, **common).accelerations(q, v, 0.3)
+        size = np.abs(expected).max()
+        assert np.abs(by_name.accelerations(q, v, 0.3) - expected).max() < 1e-12 * size
+        y = by_name.state(q, v, 0.3)
+        slope = by_name.rhs(0.3, y)
+        for f in functions:
+            method = Volterra(case.system, quasi=f, **common)
+            assert np.abs(method.state(q, v, 0.3) - y).max() < 1e-15 * np.abs(y).max()
+            assert np.abs(method.rhs(0.3, y) - slope).max() < 1e-13 * np.abs(slope).max()
+        for method in (kane, dense):
+            assert np.abs(method.accelerations(q, v, 0.3) - expected).max() < 1e-12 * size
+    # angular velocity of the tree's own sweeps
+    w = case.system.body_velocities(q, case.system.momenta(q, v))[0, 3:]
+    assert_close(y[case.q0.size:case.q0.size + 3], w, 1e-14, "angular velocity")
+
+
+def test_gimbal_lock_is_not_stepped_over():
+    """Where theta = pi/2, psi' and phi' do not follow from the angular velocity: neither S nor M is regular there."""
+    b = mb.ModelBuilder(gravity=(0, 0, 0))
+    turns = [mb.rotate("z", name="psi"), mb.rotate("y", name="theta"), mb.rotate("x", name="phi")]
+    b.add_body("stone", joint=[mb.translate("x", name="X"), *turns], mass=1.0, inertia=(1.0, 2.0, 2.5))
+    volterra = Volterra(mb.System(b.build()), ignorable=["X"], quasi=("stone.wx", "stone.wy", "stone.wz"))
+    run = volterra.simulate([0, 0, 1.2, 0], [0.3, 0, 0.5, 0], (0.0, 5.0), rtol=1e-6)  # it turns about y alone
+    assert run.status == "failed" and "singular at X = 0.22" in run.message and "gimbal lock" in run.message
+    assert abs(run.q[-1, 2] - np.pi / 2) < 1e-3 and abs(run.t[-1] - (np.pi / 2 - 1.2) / 0.5) < 1e-2
+
+
 # ---- conditioning ----
 
 
