@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,11 @@ class Setup:
         if callable(self.forces):
             calls[C.FORCE_CALL] = callback("force", (self.forces,), nq, m, 1)
 
+    @cached_property
+    def template(self) -> Array:
+        """What all frames begin with."""
+        return _template(self)
+
     @property
     def r(self) -> int:
         return 0 if self.constraints is None else self.constraints.count
@@ -78,14 +84,14 @@ class Setup:
     def nu(self) -> int:
         return self.quasi.count if isinstance(self.quasi, QuasiVelocities) else len(self.quasi)
 
-    @property
+    @cached_property
     def ignorable_speeds(self) -> tuple[int, ...]:
         """Speeds that momenta determine, in the order of the coordinates."""
         whole = whole_free_joints(self.ignorable)
         speeds = (entry.speed + entry.axis for entry in self.ignorable if entry.quaternion < 0 or entry.speed in whole)
         return tuple(speeds)
 
-    @property
+    @cached_property
     def speeds(self) -> tuple[int, ...]:
         """All speeds: first the quasi-velocities (or the speeds that are not ignorable), then those that follow."""
         ignorable = self.ignorable_speeds
@@ -93,14 +99,14 @@ class Setup:
                 else self.quasi)
         return (*free, *ignorable, *(j for j in range(self.m) if j not in ignorable and j not in free))
 
-    @property
+    @cached_property
     def triangular(self) -> bool:
         """Whether S is triangular: no constraints, no ignorable speeds in Y."""
         if self.method < C.KANE or self.r or len(self.ignorable_speeds) != len(self.ignorable):
             return False
         return self.pattern is None or not self.pattern[:, list(self.ignorable_speeds)].any()
 
-    @property
+    @cached_property
     def singles(self) -> dict[int, int]:
         """Rows of Y with a single number, and the speed that it belongs to."""
         singles: dict[int, int] = {}
@@ -109,7 +115,7 @@ class Setup:
                 singles[i] = int(np.argmax(row))
         return singles
 
-    @property
+    @cached_property
     def diagonal(self) -> bool:
         """Whether M_II is diagonal everywhere: slides across each other, linear speeds of free joints."""
         if isinstance(self.system, Dynamics):
@@ -128,7 +134,7 @@ class Setup:
                 return False
         return True
 
-    @property
+    @cached_property
     def rails(self) -> int:
         """How many of the first nodes are slides along ignorable coordinates."""
         if self.method != C.VOLTERRA or isinstance(self.system, Dynamics) or self.rheonomic:
@@ -151,6 +157,16 @@ class Setup:
 
 def make_frame(setup: Setup) -> Array:
     """A frame; one for each thread or run. It keeps alive what its addresses point at."""
+    frame = setup.template.copy()
+    frame[C.SELF] = frame.ctypes.data
+    alive: list[Any] = list(setup.callbacks.values())
+    if isinstance(setup.system, System):
+        alive += setup.system._callbacks
+    return keep_alive(frame, alive)
+
+
+def _template(setup: Setup) -> Array:
+    """A frame but for its own address."""
     m, nu, r, s = setup.m, setup.nu, setup.r, len(setup.ignorable)
     nd, tree = m - nu, isinstance(setup.system, System)
     sizes = {C.AT_SPEEDS: m, C.AT_IGNORABLE: s * C.IGNORABLE, C.AT_MOMENTA: s, C.AT_ZERO: m, C.AT_M: m * m, C.AT_N: m,
@@ -166,7 +182,7 @@ def make_frame(setup: Setup) -> Array:
         header[place] = at
         at += size
     frame = np.zeros(at)
-    header[C.SIZE], header[C.METHOD], header[C.SELF] = at, setup.method, frame.ctypes.data
+    header[C.SIZE], header[C.METHOD] = at, setup.method
     header[C.NQ], header[C.NV], header[C.NU], header[C.R], header[C.S] = setup.nq, m, nu, r, s
     header[C.THRESHOLD], header[C.HAS_WORK], header[C.RHEONOMIC] = setup.threshold, setup.track_work, setup.rheonomic
     header[C.RCOND] = 1.0
@@ -209,14 +225,12 @@ def make_frame(setup: Setup) -> Array:
         vanishing[first:first + 3] = 1.0
     if setup.forces is not None and not callable(setup.forces):
         part(C.AT_Q)[:] = setup.forces
-    alive: list[Any] = list(setup.callbacks.values())
     if isinstance(setup.system, System):
         part(C.AT_BLOCK)[:] = setup.system.block
-        alive += setup.system._callbacks
         frame[C.RAILS] = setup.rails
         _prepare_rails(setup.system, part(C.AT_M).reshape(m, m), part(C.AT_TREE),
                        part(C.AT_AXES).reshape(setup.rails, setup.rails, 3))
-    return keep_alive(frame, alive)
+    return frame
 
 
 def _prepare_rails(system: System, M: Array, work: Array, axes: Array) -> None:

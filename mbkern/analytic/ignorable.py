@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import plain
+from .. import inputs, plain
 from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
@@ -131,6 +131,10 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
     if not isinstance(system, System):
         raise StateError(f"system: expected a System, got {show(system)}; of M and h functions name the ignorable "
                          "coordinates yourself: Volterra(dynamics, ignorable=[...])")
+    if constraints is not None and not isinstance(constraints, Constraints):
+        raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
+    if forces is not None and not callable(forces):
+        forces = inputs.vector(forces, "forces", system.model.speed_names)
     reasons = _structure(system)
     found, others = [], {}
     states = _states(system)

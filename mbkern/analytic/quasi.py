@@ -216,6 +216,10 @@ class Formulation:
         t, q, v = self._sample(1)
         e = 1e-5
         try:
+            rows = np.zeros((given.count, self.m)), np.zeros(given.count), np.zeros(given.count)
+            for f in (given.f, given.rate):
+                if f is not None:  # as Python, which finds what compiled code would not: a place outside an array
+                    getattr(f, "py_func", f)(t, q.copy(), v.copy(), *rows)
             _, _, rate = given.evaluate(t, q, v)
             (a1, b1, _), (a0, b0, _) = (given.evaluate(t + x, self._moved(q, v, x), v) for x in (e, -e))
         except (TypeError, ValueError, IndexError) as error:
@@ -548,8 +552,8 @@ class Formulation:
                     f"the quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: "
                     "choose others")
         if code == C.SINGULAR_MASS:
-            return (f"the equations of motion are singular{where}: the constraints are dependent there, some motion has "
-                    "no inertia, or two rotations of a joint have come to one axis (gimbal lock)")
+            return (f"the equations of motion are singular{where}: the constraints are dependent there, some motion "
+                    "has no inertia, or two rotations of a joint have come to one axis (gimbal lock)")
         if code == C.SINGULAR_TREE:
             assert isinstance(self.system, System)
             work = frame[int(frame[C.AT_TREE]):]
@@ -732,8 +736,9 @@ def _nothing(*_: Any) -> None:
 
 
 def _tried(what: str, f: Any, *arguments: Any) -> None:
+    """Call a function as Python, which finds what compiled code would not: a place outside an array."""
     try:
-        f(*arguments)
+        getattr(f, "py_func", f)(*arguments)
     except Exception as error:
         raise StateError(f"{what}: {getattr(f, '__name__', f)} failed at a trial call: {error}") from error
 

@@ -571,6 +571,16 @@ def outside(t, q, v, a, b, rate):
 
 
 @njit
+def too_many_rows(t, q, v, a, b, rate):
+    a[0, 0], a[1, 1] = 1.0, 1.0
+
+
+@njit
+def too_far(t, q, v, out):
+    out[3] = 1.0
+
+
+@njit
 def push(t, q, v, out):
     out[0] = 1.0
 
@@ -608,6 +618,13 @@ def test_inconsistent_speeds_offer_projected_ones():
     (lambda s, c: Lagrange(s, waves), "mb.analytic.Constraints"),
     (lambda s, c: Lagrange(s, c, forces=[1.0]), "forces"),
     (lambda s, c: Lagrange(s.model, c), "expected a System"),
+    (lambda s, c: Lagrange(s, Constraints(too_many_rows, 1)), "too_many_rows failed .* 1 rows of 3 speeds: index 1"),
+    (lambda s, c: Kane(s, c, quasi=QuasiVelocities(too_many_rows, 2, rate=3)), "quasi: rate: expected a function"),
+    (lambda s, c: Lagrange(s, c, forces=too_far), "forces: too_far failed at a trial call: index 3"),
+    (lambda s, c: Kane(s, c, quasi=3), "expected names of speeds or mb.analytic.QuasiVelocities"),
+    (lambda s, c: mb.analytic.count_equations(s, 3), "constraints: expected"),
+    (lambda s, c: mb.analytic.count_equations(s, forces=[1.0]), "forces"),
+    (lambda s, c: mb.analytic.ignorable(s, 3), "constraints: expected"),
     (lambda s, c: Constraints(3, 1), "expected a function"),
     (lambda s, c: Constraints(waves, 0), "at least 1"),
     (lambda s, c: Kane(s, c, threshold=2.0), "threshold"),
