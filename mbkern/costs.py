@@ -61,7 +61,7 @@ def structure(model: Model) -> dict[str, float]:
     before = block[int(block[L.AT_COORDINATES]):int(block[L.AT_DRIVES])].reshape(-1, L.COORDINATE)[:, L.N_BEFORE]
     kind, parent = nodes[:, L.KIND], nodes[:, L.PARENT].astype(np.int64)
     freedoms = np.where(kind <= L.PRISMATIC, 1, np.where(kind == L.BALL, 3, np.where(kind == L.FREE, 6, 0)))
-    multipliers, elders = 6 - bodies[:, L.BODY_DOFS], bodies[:, L.ELDERS]
+    multipliers, elders = 6 - bodies[:, L.BODY_DOFS] + bodies[:, L.N_ROTORS], bodies[:, L.ELDERS]
     rows = [(elders + a)[multipliers > a] for a in range(6)]  # numbers beside the diagonal in the a-th rows
     return {name: float(count) for name, count in {
         "call": 1, "nodes": len(nodes), "bodies": len(bodies), "freedoms": len(before),

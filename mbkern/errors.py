@@ -25,6 +25,10 @@ class ModelError(MbkernError, ValueError):
     """The description of a machine is wrong: a joint, a drive, a body, the tree, a file."""
 
 
+class MissingFileError(ModelError, FileNotFoundError):
+    """There is no file of this name."""
+
+
 class ModelWarning(UserWarning):
     """Something in the description of a machine was read but has no place in the model."""
 

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from . import plain
-from .core import appell, cabi, entry, lagrange, lanes, newton_euler, newton_euler_lu
+from .core import (
+    appell,
+    entry,
+    extended,
+    extended_lu,
+    lagrange,
+    lanes,
+    multipliers,
+    newton_euler,
+    newton_euler_lu,
+    reduced,
+)
 from .errors import MethodError, SingularInertiaError
 from .model.model import Model
 
@@ -32,12 +43,8 @@ class Method:
         One line for people.
     rhs : compiled function
         rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code.
-    entry : compiled function
-        The same behind checks, (frame, t, q, p, tau, qdot, pdot) -> status, for calls from Python.
-    quick : compiled function
-        `entry` without tau.
-    ode, ode_tau : C functions
-        The same for callers outside Python, see :mod:`mbkern.core.cabi`.
+    native : C function
+        The same by addresses, see :mod:`mbkern.core.entry`.
     work_size : callable
         Numbers its workspace holds, from the block.
     lanes, varied : C functions
@@ -47,10 +54,7 @@ class Method:
     name: str
     about: str
     rhs: Any
-    entry: Any
-    quick: Any
-    ode: Any
-    ode_tau: Any
+    native: Any
     work_size: Callable[[np.ndarray], int]
     lanes: Any
     varied: Any
@@ -94,17 +98,13 @@ def _work_hzu(block: np.ndarray) -> int:
 
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
-           entry.emh_ldl, entry.rhs_emh_ldl, entry.quick_emh_ldl, cabi.ode_emh_ldl, cabi.ode_tau_emh_ldl,
-           _layout.work_size, lanes.lanes_emh_ldl, lanes.varied_emh_ldl),
+           extended.rhs, entry.rhs_emh_ldl, _layout.work_size, lanes.lanes_emh_ldl, lanes.varied_emh_ldl),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
-           entry.emh_lu, entry.rhs_emh_lu, entry.quick_emh_lu, cabi.ode_emh_lu, cabi.ode_tau_emh_lu,
-           _work_lu, lanes.lanes_emh_lu, lanes.varied_emh_lu),
+           extended_lu.rhs, entry.rhs_emh_lu, _work_lu, lanes.lanes_emh_lu, lanes.varied_emh_lu),
     Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
-           entry.dah, entry.rhs_dah, entry.quick_dah, cabi.ode_dah, cabi.ode_tau_dah, _work_dah,
-           lanes.lanes_dah, lanes.varied_dah),
+           reduced.rhs, entry.rhs_dah, _work_dah, lanes.lanes_dah, lanes.varied_dah),
     Method("hzu", "Hamilton's equations with multipliers on the orthogonal complement, fill-free L^T D L (Algorithm 3)",
-           entry.hzu, entry.rhs_hzu, entry.quick_hzu, cabi.ode_hzu, cabi.ode_tau_hzu, _work_hzu,
-           lanes.lanes_hzu, lanes.varied_hzu, needs_inertias=True),
+           multipliers.rhs, entry.rhs_hzu, _work_hzu, lanes.lanes_hzu, lanes.varied_hzu, needs_inertias=True),
 )}
 
 ACCELERATIONS = {method.name: method for method in (

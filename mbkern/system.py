@@ -18,7 +18,7 @@ from .batch.solution import BatchSolution
 from .callbacks import drive_callback, keep_alive
 from .core import blocks as blocks_kernels
 from .core import bodies as bodies_kernels
-from .core import checks, extended
+from .core import checks, entry, rotor_calls
 from .core import energy as energy_kernels
 from .core import inverse_dynamics as inverse_kernels
 from .core import mass as mass_kernels
@@ -222,7 +222,8 @@ class System:
         qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model)
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
-            code = self._method.entry(frame, t, q, p, forces, qdot, pdot)
+            frame[L.RHS_CALL] = self._method.native.address
+            code = entry.rhs(frame, t, q, p, forces, qdot, pdot)
             self._explain(code, t, work)
         return qdot, pdot
 
@@ -411,18 +412,20 @@ class System:
         >>> bool(np.allclose(system.velocities(q, system.momenta(q, u)), u))
         True
         """
-        with _Frame(self) as (_, block, work):
-            self._sweep(q, p, t, block, work)
-            at = L.speeds_at(block)
-            return work[at:at + self._nv].copy()
+        with _Frame(self) as (frame, _, work):
+            return self._sweep(q, p, t, frame, work)[2]
 
-    def _sweep(self, q: ArrayLike, p: ArrayLike, t: float, block: Array, work: Array) -> tuple[Array, Array]:
-        """Run "emh-ldl" at a state for what it leaves in the workspace; returns the validated q and p."""
+    def _sweep(self, q: ArrayLike, p: ArrayLike, t: float, frame: Array, work: Array) -> tuple[Array, Array, Array]:
+        """Run "emh-ldl" at a state for what it leaves in the workspace; returns the validated q and p, and u."""
+        self.warmup()
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        code = extended.rhs(block, t, q, p, self._no_tau, np.empty(self._nq), np.empty(self._nv), work)
+        own, frame[L.RHS_CALL] = frame[L.RHS_CALL], METHODS["emh-ldl"].native.address
+        code = entry.rhs(frame, t, q, p, self._no_tau, np.empty(self._nq), np.empty(self._nv))
+        frame[L.RHS_CALL] = own
         self._explain(code, t, work)
-        return q, p
+        at = L.speeds_at(self.block)
+        return q, p, work[at:at + self._nv].copy()
 
     def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
         """Mass matrix (nv, nv) of the joint speeds at configuration q, by composite inertias.
@@ -496,9 +499,9 @@ class System:
         (0.0, True)
         """
         out = np.empty(3)
-        with _Frame(self) as (_, block, work):
-            q, p = self._sweep(q, p, t, block, work)
-            energy_kernels.energy(block, q, p, out, work)
+        with _Frame(self) as (frame, block, work):
+            q, p, u = self._sweep(q, p, t, frame, work)
+            energy_kernels.energy(block, q, p, u, out, work)
         return Energy(*out.tolist())
 
     def body_poses(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
@@ -554,8 +557,9 @@ class System:
 
     def _of_bodies(self, kernel: Callable[..., None], q: ArrayLike, p: ArrayLike, t: float) -> Array:
         out = np.empty((self.model.n_bodies, 6))
-        with _Frame(self) as (_, block, work):
-            self._sweep(q, p, t, block, work)
+        with _Frame(self) as (frame, block, work):
+            q, _, u = self._sweep(q, p, t, frame, work)
+            momenta_kernels.kinematics(block, q, u, work)
             kernel(block, out.reshape(-1), work)
         return out
 
@@ -880,17 +884,22 @@ class System:
         """
         if self._quick is None:
             with _COMPILING:
-                for function, signature in ((self._method.entry, _ENTRY), (self._method.quick, _QUICK)):
+                for function, signature in ((entry.rhs, _ENTRY), (entry.quick, _QUICK)):
                     if not function.signatures:
                         function.compile(signature)
                         function.disable_compile()  # another argument type is an error, not a reason to compile
-            self._quick = self._method.quick
+            for frame in list(self._frames.values()):
+                frame[L.RHS_CALL] = self._method.native.address
+            self._quick = entry.quick
         return self
 
     @cached_property
     def _lane_block(self) -> Array:
         """The block for batches: writeable, because Numba tells the two apart."""
-        return keep_alive(self.block.copy(), self._callbacks)
+        block = self.block.copy()
+        if block[L.HAS_ROTORS]:
+            block[L.ROTOR_CALLS + 1] = rotor_calls.rotor_of_lanes.address
+        return keep_alive(block, self._callbacks)
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
@@ -903,6 +912,8 @@ class System:
             raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
                               "and \"newton-euler-ldl\" need little for every tree") from None
         frame[:self.block.size] = self.block
+        if self._quick is not None:
+            frame[L.RHS_CALL] = self._method.native.address
         address = frame.ctypes.data
         self._frames[address] = frame
         return address
@@ -952,10 +963,13 @@ def _drives(model: Model) -> list[Any]:
 
 
 def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
-    """The model's block; a copy with the addresses of compiled drives where there are any."""
-    if not callbacks:
+    """The model's block; a copy with the addresses of compiled drives and of the rotors' code where there are any."""
+    rotors = bool(model.block[L.HAS_ROTORS])
+    if not callbacks and not rotors:
         return model.block
     block = model.block.copy()
+    if rotors:
+        block[L.ROTOR_CALLS] = rotor_calls.rotor_of_one.address
     left = iter(callbacks)
     for d, drive in enumerate(_drives(model)):
         if isinstance(drive, Function):

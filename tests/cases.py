@@ -130,8 +130,8 @@ def random_parents(family, n, rng):
     raise ValueError(family)
 
 
-def random_body_arguments(rng, joint, springs):
-    """Keyword arguments of add_body: inertia, placement and, on request, springs and dampers."""
+def random_body_arguments(rng, joint, springs, rotors=False):
+    """Keyword arguments of add_body: inertia, placement and, on request, springs and dampers, armature."""
     mass = rng.uniform(0.5, 2.0)
     arguments = {
         "joint": joint,
@@ -141,7 +141,7 @@ def random_body_arguments(rng, joint, springs):
         "position": rng.uniform(-0.4, 0.4, size=3),
         "rotation": random_rotation(rng),
     }
-    if springs:
+    if springs or rotors:
         elements = Joint(joint).elements if isinstance(joint, list) else joint.elements
         scalar = []
         for element in elements:
@@ -149,6 +149,9 @@ def random_body_arguments(rng, joint, springs):
                 scalar += [False] * (3 if isinstance(element, Ball) else 6)
             elif element.amount is None:
                 scalar.append(True)
+    if rotors:  # some freedoms have none
+        arguments["armature"] = rng.uniform(0.01, 1.0, size=len(scalar)) * (rng.uniform(size=len(scalar)) < 0.7)
+    if springs:
         has_spring = np.array(scalar, bool)
         arguments["stiffness"] = np.where(has_spring, rng.uniform(0, 20, size=len(scalar)), 0.0)
         arguments["rest"] = np.where(has_spring, rng.uniform(-0.5, 0.5, size=len(scalar)), 0.0)
@@ -172,7 +175,8 @@ def base_joint(base, rng):
     raise ValueError(base)
 
 
-def random_model(family, n, seed, base="jointed", kinds=JOINT_KINDS, springs=False, gravity=(0.4, -1.1, -9.6)):
+def random_model(family, n, seed, base="jointed", kinds=JOINT_KINDS, springs=False, gravity=(0.4, -1.1, -9.6),
+                 rotors=False):
     """A random machine: `family` of trees, joints drawn from `kinds`, body 0 on `base`."""
     rng = np.random.default_rng(seed)
     builder = mb.ModelBuilder(gravity=gravity, name=f"{family}{n}")
@@ -181,7 +185,7 @@ def random_model(family, n, seed, base="jointed", kinds=JOINT_KINDS, springs=Fal
         builder.add_body(
             f"b{i}",
             parent="world" if parent < 0 else f"b{parent}",
-            **random_body_arguments(rng, joint, springs),
+            **random_body_arguments(rng, joint, springs, rotors),
         )
     return builder.build()
 

@@ -42,9 +42,10 @@ def shaken():
 
 def machines():
     """(model, q, p): random trees with every kind of joint, and one with compiled drives."""
-    cases = [(random_model(family, 12, seed, springs=seed % 2 == 0), seed)
+    cases = [(random_model(family, 12, seed, springs=seed % 2 == 0, rotors=seed > 2), seed)
              for family, seed in (("random", 1), ("binary", 2), ("chain", 3), ("carousel", 4))]
-    cases.append((random_model("random", 10, 5, base="free", kinds=("ball", "free", "driven", "revolute")), 5))
+    kinds = ("ball", "free", "driven", "revolute")
+    cases.append((random_model("random", 10, 5, base="free", kinds=kinds, rotors=True), 5))
     states = [(model, *random_state(model, seed)) for model, seed in cases]
     model = shaken()
     q, u = model.random_state(seed=6)

@@ -34,6 +34,9 @@ class Pinocchio:
     model, data : the Pinocchio objects
     q_index, v_index : where our q and u sit in theirs (their quaternion is x, y, z, w)
     bodies : per body (joint number, placement of the body frame in that joint's frame)
+
+    Armature is passed on. Pinocchio adds it to the mass matrix without Hamel's term, so that its free joints, and ball
+    joints whose rotors differ, move otherwise than under our (and MuJoCo's) equations when they have any.
     """
 
     def __init__(self, model):
@@ -55,6 +58,7 @@ class Pinocchio:
         self.q_index = np.zeros(model.nq, int)
         self.v_index = np.zeros(model.nv, int)
         self._number()
+        self.model.armature = self.v(reference.armature(model))
         self.data = self.model.createData()
 
     def _add(self, i, body):
@@ -217,14 +221,15 @@ class MuJoCo:
             if isinstance(element, Free):
                 if body.parent >= 0 or len(elements) > 1:
                     raise ValueError("MuJoCo has free joints on the ground only")
-                xml.SubElement(node, "freejoint", name=name)
+                xml.SubElement(node, "joint", name=name, type="free", armature=text(self._rotor(body, v, 6)))
                 self.free_placements[name] = R, r
                 v += 6
                 continue
             if isinstance(element, Ball):
                 if np.ptp(body.damping[v : v + 3]) > 0:
                     raise ValueError("MuJoCo has one damping for a ball joint")
-                xml.SubElement(node, "joint", name=name, type="ball", damping=text(body.damping[v]))
+                xml.SubElement(node, "joint", name=name, type="ball", damping=text(body.damping[v]),
+                               armature=text(self._rotor(body, v, 3)))
                 v += 3
                 continue
             if scalar_amount(element) is not None:
@@ -238,6 +243,7 @@ class MuJoCo:
                 damping=text(body.damping[v]),
                 stiffness=text(body.stiffness[v]),
                 springref=text(body.rest[v]),
+                armature=text(self._rotor(body, v, 1)),
             )
             v += 1
         if body.mass > 0:
@@ -245,6 +251,14 @@ class MuJoCo:
             six = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
             xml.SubElement(node, "inertial", pos=text(body.com), mass=text(body.mass), fullinertia=text(six))
         return node
+
+    @staticmethod
+    def _rotor(body, v, n):
+        """Armature of a joint's n freedoms."""
+        own = (body.armature or (0.0,) * body.joint.nv)[v : v + n]
+        if np.ptp(own) > 0:
+            raise ValueError("MuJoCo has one armature for a joint")
+        return own[0]
 
     def set_state(self, q, u):
         """Put our (q, u) into their data; J with qvel = J u (a free joint moves in world axes there)."""

@@ -8,8 +8,10 @@ Notation (six-vectors are (linear; angular) of the body origin, in body axes; `x
 
     v_i = C_i v_k + A_i u_i + vr_i          k the parent, u_i the joint speeds, vr_i the drift of driven steps
     M v - S^T mu = 0                        S block unit lower triangular, -C_i in column k_i
-    A^T mu = p
-    pdot = (Adot^T - A^T Omega) mu + A^T F* + tau - stiffness (q - rest) - damping u,    F* = S^-T F
+    A^T mu + r u = p                        r the inertia of the rotors (armature)
+    pdot = (Adot^T - A^T Omega) mu + A^T F* + tau - stiffness (q - rest) - damping u + ad*_u (r u),    F* = S^-T F
+
+where ad*_u (r u) is what Hamel's equations have for the body-frame speeds of ball and free joints (`lie_poisson`).
 
 The same matrix serves Newton-Euler: (dv/dt, reactions, du/dt) instead of (v, mu, u).
 """
@@ -226,11 +228,16 @@ def solve_refined(K, b):
     return x + np.linalg.solve(K, residual.astype(float))
 
 
-def extended_matrix(s):
-    """[[M, -S^T, 0], [-S, 0, A], [0, A^T, 0]] for the unknowns (v, mu, u)."""
+def extended_matrix(model, s):
+    """[[M, -S^T, 0], [-S, 0, A], [0, A^T, r]] for the unknowns (v, mu, u)."""
     m, n = s.A.shape
-    zero = np.zeros
-    return np.block([[s.M, -s.S.T, zero((m, n))], [-s.S, zero((m, m)), s.A], [zero((n, m)), s.A.T, zero((n, n))]])
+    zero, rotors = np.zeros, np.diag(armature(model))
+    return np.block([[s.M, -s.S.T, zero((m, n))], [-s.S, zero((m, m)), s.A], [zero((n, m)), s.A.T, rotors]])
+
+
+def armature(model):
+    """Rotor inertia of every freedom."""
+    return np.concatenate([np.zeros(b.joint.nv) if b.armature is None else b.armature for b in model.body_specs])
 
 
 def gravity_wrench(model, s):
@@ -268,8 +275,9 @@ def gathered(model, field):
 
 
 def joint_forces(model, q, u, tau):
-    """tau plus springs and dampers."""
+    """tau plus springs and dampers, and what the rotors of quaternion joints add to the momenta's rate."""
     total = np.zeros(model.nv) if tau is None else np.array(tau, float)
+    total += lie_poisson(model, armature(model) * u, u)
     total -= gathered(model, "damping") * u
     stiffness, rest = gathered(model, "stiffness"), gathered(model, "rest")
     for i, j in spring_coordinates(model):
@@ -296,7 +304,7 @@ def hamilton(model, q, p, t=0.0, tau=None, wrench=None):
     q, p = np.asarray(q, float), np.asarray(p, float)
     s = stack(model, q, t)
     m = s.M.shape[0]
-    x = solve_refined(extended_matrix(s), np.concatenate([np.zeros(m), -s.vr, p]))
+    x = solve_refined(extended_matrix(model, s), np.concatenate([np.zeros(m), -s.vr, p]))
     v, mu, u = x[:m], x[m : 2 * m], x[2 * m :]
     s = stack(model, q, t, u)
     Omega = block_diagonal([omega_matrix(vi) for vi in v.reshape(-1, 6)])
@@ -325,16 +333,16 @@ def accumulated_momenta(model, q, u, t=0.0):
 
 
 def momenta(model, q, u, t=0.0):
-    """Generalized momenta p = A^T mu."""
+    """Generalized momenta p = A^T mu + r u."""
     s = stack(model, q, t)
-    return s.A.T @ accumulated_momenta(model, q, u, t).ravel()
+    return s.A.T @ accumulated_momenta(model, q, u, t).ravel() + armature(model) * u
 
 
 def mass_matrix(model, q, t=0.0):
-    """B^T M B with B = S^-1 A."""
+    """B^T M B + r with B = S^-1 A."""
     s = stack(model, q, t)
     B = np.linalg.solve(s.S, s.A)
-    return B.T @ s.M @ B
+    return B.T @ s.M @ B + np.diag(armature(model))
 
 
 def body_poses(model, q, t=0.0):
@@ -357,14 +365,15 @@ def energy(model, q, u, t=0.0):
     q, u = np.asarray(q, float), np.asarray(u, float)
     s = stack(model, q, t)
     v = np.linalg.solve(s.S, s.A @ u + s.vr)
-    kinetic = 0.5 * v @ s.M @ v
+    rotors = armature(model)
+    kinetic = 0.5 * v @ s.M @ v + 0.5 * rotors @ u**2
     potential = 0.0
     for body, R, r in zip(model.body_specs, s.R, s.r, strict=True):
         potential -= body.mass * np.asarray(model.gravity) @ (r + R @ np.array(body.com))
     stiffness, rest = gathered(model, "stiffness"), gathered(model, "rest")
     for i, j in spring_coordinates(model):
         potential += 0.5 * stiffness[j] * (q[i] - rest[j]) ** 2
-    p = s.A.T @ np.linalg.solve(s.S.T, s.M @ v)
+    p = s.A.T @ np.linalg.solve(s.S.T, s.M @ v) + rotors * u
     return Energies(kinetic, potential, p @ u - kinetic + potential)
 
 
@@ -378,7 +387,7 @@ class NewtonEuler:
 
 
 def newton_euler(model, q, u, t=0.0, tau=None, wrench=None):
-    """M vdot + Omega M v = F + S^T R, S vdot - A udot = wr, A^T R = joint forces: one dense solve."""
+    """M vdot + Omega M v = F + S^T R, S vdot - A udot = wr, A^T R + r udot = joint forces: one dense solve."""
     q, u = np.asarray(q, float), np.asarray(u, float)
     s = stack(model, q, t, u)
     v = np.linalg.solve(s.S, s.A @ u + s.vr).reshape(-1, 6)
@@ -393,7 +402,7 @@ def newton_euler(model, q, u, t=0.0, tau=None, wrench=None):
     Omega = block_diagonal([omega_matrix(vi) for vi in v])
     applied = active_wrench(model, s, wrench) - Omega @ s.M @ v.ravel()
     right = np.concatenate([applied, -np.concatenate(wr), joint_forces(model, q, u, tau)])
-    x = solve_refined(extended_matrix(s), right)
+    x = solve_refined(extended_matrix(model, s), right)
     m = s.M.shape[0]
     return NewtonEuler(x[2 * m :], x[:m].reshape(-1, 6), x[m : 2 * m].reshape(-1, 6))
 

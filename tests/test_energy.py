@@ -24,7 +24,7 @@ T = 0.6  # half way between two knots of the spline drives: they are only C2 the
 @pytest.mark.parametrize("family", FAMILIES)
 def test_energies(family, base, method):
     """1e-10 relative; every term of the potential counts, so its scale is the sum of their magnitudes."""
-    model = random_model(family, 12, 61, base=base, springs=True)
+    model = random_model(family, 12, 61, base=base, springs=True, rotors=True)
     q, p = random_state(model, 61, T)
     u = reference.hamilton(model, q, p, T).u
     expected = reference.energy(model, q, u, T)
@@ -78,10 +78,11 @@ def rate_scale(system, q, p):
     return float(np.abs(system.velocities(q, p, T)) @ np.abs(pdot)) + 1.0
 
 
+@pytest.mark.parametrize("rotors", [False, True])
 @pytest.mark.parametrize("kind", SCLERONOMIC)
-def test_conservation(kind):
+def test_conservation(kind, rotors):
     """Without drives and loads dH/dt = 0 for every joint type (1e-9: the differences, see test_hamilton)."""
-    model = random_model("chain", 4, 9, kinds=[kind])
+    model = random_model("chain", 4, 9, kinds=[kind], rotors=rotors)
     q, p = random_state(model, 9, T)
     system = mb.System(model)
     assert abs(energy_rate(system, q, p)) < 1e-9 * rate_scale(system, q, p)
@@ -90,7 +91,7 @@ def test_conservation(kind):
 @pytest.mark.parametrize("seed", range(4))
 def test_power_of_loads_and_dampers(seed):
     """d(T + Pi)/dt = tau.u + sum wrench.v - sum damping u^2 (springs are part of Pi)."""
-    model = random_model("random", 6, seed, kinds=SCLERONOMIC, springs=True)
+    model = random_model("random", 6, seed, kinds=SCLERONOMIC, springs=True, rotors=True)
     q, p = random_state(model, seed, T)
     tau, wrench = random_loads(model, seed)
     system = mb.System(model)
@@ -103,7 +104,7 @@ def test_power_of_loads_and_dampers(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_power_with_drives(seed):
     """dH/dt = dH/dt at fixed (q, p) + power of the loads on the motion relative to the drives."""
-    model = random_model("random", 6, seed, base="driven", kinds=JOINT_KINDS)
+    model = random_model("random", 6, seed, base="driven", kinds=JOINT_KINDS, rotors=True)
     q, p = random_state(model, seed, T)
     tau, wrench = random_loads(model, seed)
     system = mb.System(model)

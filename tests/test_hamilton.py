@@ -55,16 +55,17 @@ def check(model, seed, method):
 
 
 @pytest.mark.parametrize("method", ["emh-ldl", "emh-lu"])
+@pytest.mark.parametrize("rotors", [False, True])
 @pytest.mark.parametrize("kind", JOINT_KINDS)
-def test_each_joint_type(kind, method):
+def test_each_joint_type(kind, rotors, method):
     kinds = [kind]
-    check(random_model("chain", 3, 4, kinds=kinds), 4, method)
+    check(random_model("chain", 3, 4, kinds=kinds, rotors=rotors), 4, method)
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("family", ["chain", "carousel", "random"])
 def test_trees(family, base):
-    check(random_model(family, 5, 31, base=base), 31, "emh-ldl")
+    check(random_model(family, 5, 31, base=base, rotors=True), 31, "emh-ldl")
 
 
 def test_springs_belong_to_the_potential():

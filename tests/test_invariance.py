@@ -39,6 +39,7 @@ def arguments(model, body):
         "stiffness": body.stiffness,
         "damping": body.damping,
         "rest": body.rest,
+        "armature": body.armature,
     }
 
 
@@ -60,7 +61,7 @@ def positions(names, wanted):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_renumbering(family, method):
     """Bodies added in any order, children before parents included."""
-    model = random_model(family, 10, 1, springs=True)
+    model = random_model(family, 10, 1, springs=True, rotors=True)
     rng = np.random.default_rng(3)
     bodies = [arguments(model, b) for b in model.body_specs]
     renumbered = build([bodies[i] for i in rng.permutation(10)], model.gravity)
@@ -82,7 +83,7 @@ def test_renumbering(family, method):
 @pytest.mark.parametrize("base", BASES)
 def test_moving_and_rotating_the_world(base, method):
     """Everything, gravity included, carried elsewhere: same motion; only the potential's datum moves."""
-    model = random_model("random", 10, 4, base=base, springs=True)
+    model = random_model("random", 10, 4, base=base, springs=True, rotors=True)
     rng = np.random.default_rng(5)
     R0, r0 = random_rotation(rng), rng.normal(size=3)
     bodies = [arguments(model, b) for b in model.body_specs]
@@ -110,7 +111,7 @@ def test_moving_and_rotating_the_world(base, method):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_splitting_bodies_with_welds(family, method):
     """Half of every body welded to the other half, every second child moved to the new half."""
-    model = random_model(family, 6, 6, springs=True)
+    model = random_model(family, 6, 6, springs=True, rotors=True)
     rng = np.random.default_rng(7)
     bodies = []
     place = {}
@@ -182,7 +183,7 @@ def test_splitting_joints_with_massless_bodies(method):
 @pytest.mark.parametrize("seed", range(4))
 def test_time_reversal(seed, method):
     """(q, p, t) -> (q, -p, -t) of a machine without drives and dampers: speeds turn round, forces stay."""
-    model = random_model("random", 8, seed, kinds=SCLERONOMIC)
+    model = random_model("random", 8, seed, kinds=SCLERONOMIC, rotors=True)
     q, p = random_state(model, seed)
     tau, wrench = random_loads(model, seed)
     system = mb.System(model, method)
@@ -194,12 +195,12 @@ def test_time_reversal(seed, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_unit_of_mass(method):
-    """Four times every mass, stiffness, damping and load: same speeds, four times the forces, to the bit."""
-    model = random_model("random", 8, 9, springs=True)
+    """Four times every mass, armature, stiffness, damping and load: same speeds, four times the forces, to the bit."""
+    model = random_model("random", 8, 9, springs=True, rotors=True)
     bodies = [arguments(model, b) for b in model.body_specs]
     for body in bodies:
-        for key in ("mass", "inertia", "stiffness", "damping"):
-            body[key] = 4.0 * np.array(body[key])
+        for key in ("mass", "inertia", "stiffness", "damping", "armature"):
+            body[key] = None if body[key] is None else 4.0 * np.array(body[key])
     heavy = build(bodies, model.gravity)
     q, p = random_state(model, 9, T)
     tau, wrench = random_loads(model, 9)
@@ -213,11 +214,12 @@ def test_unit_of_mass(method):
 @pytest.mark.parametrize("length,mass", [(2.0**-20, 2.0**-50), (2.0**10, 2.0**30)])
 def test_unit_of_length(length, mass, method):
     """Micrometres or kilometres: machines of angles move alike, to the bit; no threshold knows the unit."""
-    model = random_model("random", 8, 13, kinds=["revolute", "universal", "ball"])
+    model = random_model("random", 8, 13, kinds=["revolute", "universal", "ball"], rotors=True)
     bodies = [arguments(model, b) for b in model.body_specs]
     for body in bodies:
         body["mass"] *= mass
         body["inertia"] = np.array(body["inertia"]) * mass * length**2
+        body["armature"] = None if body["armature"] is None else np.array(body["armature"]) * mass * length**2
         body["com"] = np.array(body["com"]) * length
         body["position"] = np.array(body["position"]) * length
     scaled = build(bodies, model.gravity * length)
@@ -232,7 +234,7 @@ def test_unit_of_length(length, mass, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_ground_does_not_couple(method):
     """Two machines side by side move as each does alone."""
-    one, two = random_model("random", 5, 10), random_model("binary", 5, 11)
+    one, two = random_model("random", 5, 10, rotors=True), random_model("binary", 5, 11)
     bodies = [arguments(one, b) for b in one.body_specs]
     for body in two.body_specs:
         other = arguments(two, body)
@@ -252,7 +254,7 @@ def test_the_ground_does_not_couple(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_quaternion_sign(method):
     """A quaternion and its negative are the same orientation."""
-    model = random_model("chain", 4, 12, kinds=["ball"])
+    model = random_model("chain", 4, 12, kinds=["ball"], rotors=True)
     q, p = random_state(model, 12)
     system = mb.System(model, method)
     qdot, pdot = system.rhs(q, p)

@@ -30,8 +30,8 @@ seeds = st.integers(0, 2**31)
 def machines(kinds=JOINT_KINDS, springs=False, bases=BASES):
     """Strategy: (model, seed) with up to ten bodies."""
     return st.builds(
-        lambda family, n, seed, base, some: (
-            random_model(family, n, seed, base=base, kinds=sorted(some), springs=springs),
+        lambda family, n, seed, base, some, rotors: (
+            random_model(family, n, seed, base=base, kinds=sorted(some), springs=springs, rotors=rotors),
             seed,
         ),
         st.sampled_from(FAMILIES),
@@ -39,6 +39,7 @@ def machines(kinds=JOINT_KINDS, springs=False, bases=BASES):
         seeds,
         st.sampled_from(bases),
         st.sets(st.sampled_from(kinds), min_size=1),
+        st.booleans(),
     )
 
 

@@ -51,7 +51,7 @@ def test_reference_agrees_with_pinocchio(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_reference_agrees_with_mujoco(seed):
     """Springs and dampers too (1e-8: MuJoCo diagonalises inertias with a finite tolerance)."""
-    model = random_model("random", 7, seed, kinds=("revolute", "prismatic", "universal"), springs=True)
+    model = random_model("random", 7, seed, kinds=("revolute", "prismatic", "universal"), springs=True, rotors=True)
     peer = MuJoCo(model)
     q, p = random_state(model, seed)
     tau, wrench = random_loads(model, seed)
@@ -67,7 +67,7 @@ def test_momentum_rate_follows_from_newton_euler(base, seed):
 
     Eighth-order differences with step 2.5e-3 are good to about 1e-12 for unit-size machines; 1e-9 leaves room.
     """
-    model = random_model("random", 6, seed, base=base, springs=True)
+    model = random_model("random", 6, seed, base=base, springs=True, rotors=True)
     t = 0.6
     q, p = random_state(model, seed, t)
     tau, wrench = random_loads(model, seed)

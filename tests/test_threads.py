@@ -11,7 +11,7 @@ import mbkern as mb
 
 @pytest.mark.parametrize("method", ["emh-ldl", "emh-lu"])
 def test_shared_system(method):
-    model = random_model("random", 30, 1, springs=True)
+    model = random_model("random", 30, 1, springs=True, rotors=True)
     system = mb.System(model, method)
     loads = [random_loads(model, i) for i in range(4)]
     states = [(*random_state(model, i), *loads[i % 4]) for i in range(16)]

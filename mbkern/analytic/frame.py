@@ -213,8 +213,14 @@ def _template(setup: Setup) -> Array:
         part(C.AT_PATTERN)[:2 * nu] = [*pairs, *rows, *columns]
         part(C.AT_PLACES)[list(speeds[:nu])] = np.arange(nu)
     if isinstance(setup.quasi, NamedSpeeds):
-        frame[C.QUASI_CALL], frame[C.BY_NAME] = quasi_tree.tree_quasi.address, 1.0
+        frame[C.QUASI_CALL] = quasi_tree.tree_quasi.address
+        frame[C.QUASI_RATE_CALL] = quasi_tree.tree_quasi_rates.address
+        frame[C.BY_NAME] = 1.0
         part(C.AT_ROWS).reshape(nu, C.IGNORABLE)[:] = setup.quasi.rows
+        Y = part(C.AT_Y)[:nu * m].reshape(nu, m)
+        for i, (speed, quaternion, _, body) in enumerate(setup.quasi.rows):
+            if quaternion < 0 and body < 0:
+                Y[i, speed] = 1.0
     table = part(C.AT_IGNORABLE).reshape(s, C.IGNORABLE)
     vanishing = part(C.AT_ZERO)
     for row, entry in zip(table, setup.ignorable, strict=True):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import plain
+from ..core import rotor_calls
 from ..core.lanes import B_Y
 from ..core.number import LANES
 from ..errors import MethodError
@@ -16,6 +18,7 @@ from ..model.vary import Varied
 if TYPE_CHECKING:
     from ..system import System
 
+L = plain.load("layout")
 LINE = 64  # bytes of a cache line: a number of lanes that lies across two costs twice
 NO_PLACES: NDArray[np.int64] = np.empty(0, np.int64)
 NO_VALUES: Array = np.empty((0, 0))
@@ -41,6 +44,8 @@ def own_block(system: System) -> Array:
     """The block in every lane, for states with constants of their own."""
     own = lanes(system.block.size)
     own[:] = system.block[:, None]
+    if system.block[L.HAS_ROTORS]:
+        own[L.ROTOR_CALLS + 2] = rotor_calls.rotor_of_varied.address
     return own
 
 

@@ -27,7 +27,7 @@ FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
         path, options.floating_base, mimic=options.mimic, check_inertia=not options.any_inertia),
     ".xml": lambda path, options: load_mjcf(path, armature=options.armature),
 }
-PLAIN = argparse.Namespace(floating_base=False, mimic="error", any_inertia=False, armature="error")
+PLAIN = argparse.Namespace(floating_base=False, mimic="error", any_inertia=False, armature="keep")
 HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.items())}, {', '.join(MACHINES)}, "
         f"or a file ({', '.join(FILES)})")
 
@@ -39,8 +39,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--mimic", choices=("error", "free", "fix"), default="error",
                        help="URDF: joints that mimic others are refused, made free or held; default error")
     group.add_argument("--any-inertia", action="store_true", help="URDF: take inertias that no rigid body has")
-    group.add_argument("--armature", choices=("error", "drop"), default="error",
-                       help="MJCF: rotor inertia is refused or left out; default error")
+    group.add_argument("--armature", choices=("keep", "drop"), default="keep",
+                       help="MJCF: rotor inertia is kept or left out; default keep")
 
 
 def model_named(text: str, options: argparse.Namespace = PLAIN) -> Model:

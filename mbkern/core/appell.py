@@ -1,10 +1,11 @@
 """Appell's equations by probing the energy of accelerations; method "appell".
 
     S = sum over nodes of  m w.w/2 + (w x eps).s + (w x om).(om x s) + eps.J eps/2 + (eps x om).J om
+      + sum over freedoms of  r udot^2/2  + udot.Omega(u) (r u)  of ball and free nodes
 
 w is the acceleration of the node's origin, eps and om the angular acceleration and velocity, s = m rc, J the inertia
-about the origin (Garifulin; terms without accelerations are left out). S is quadratic in the joint accelerations, so
-its values at unit arguments give all coefficients of
+about the origin, r the inertia of rotors (Garifulin; terms without accelerations are left out). S is quadratic in the
+joint accelerations, so its values at unit arguments give all coefficients of
 
     A udot + u^T K u + D^T u + H = Q,   Q the forces of gravity, joint springs and dampers, and given ones
 
@@ -18,24 +19,25 @@ would make S large, and the rounding error of the differences with it.
 
 from .checks import status
 from .drives import evaluate_drives
-from .forces import add_joint_forces
+from .forces import add_applied_forces
 from .inverse_dynamics import W_W, carry_accelerations, put_drive_margins
-from .jit import inline, kernel
+from .jit import inline, kernel, piece
 from .joints import freedoms, put_frames
 from .layout import (
-    GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V,
+    GRAVITY, HAS_ROTORS, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V,
     get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
 )
 from .momenta import project_forces
 from .newton_euler import put_motion
 from .number import fma, get, put, smaller, whole
+from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6
 from .vec3 import add, cross, dot, mul, scale, smul
 
 PIVOT_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
 
 
-# ---- the workspace after what all methods have: trial accelerations x, trial speeds, H, A ----
+# ---- the workspace after what all methods have: trial accelerations x, trial speeds, H, forces of rotors, A ----
 @inline
 def x_at(block):
     return work_size(block)
@@ -53,7 +55,7 @@ def bias_at(block):
 
 @inline
 def matrix_at(block):
-    return bias_at(block) + whole(block, NV)
+    return bias_at(block) + 2 * whole(block, NV)
 
 
 @inline
@@ -79,7 +81,23 @@ def energy_of_accelerations(block, work):
         S = fma(0.5 * get(block, c + MASS), dot(w, w), dot(cross(w, eps), s) + dot(cross(w, om), cross(om, s)))
         S = S + fma(0.5, dot(eps, smul(J, eps)), dot(cross(eps, om), smul(J, om)))
         put(work, total, get(work, total) + S)
+    if whole(block, HAS_ROTORS) != 0:
+        add_rotor_energy(block, total, work)
     return get(work, total)
+
+
+@piece
+def add_rotor_energy(block, total, work):
+    """Add r x^2/2 + x.Omega(u) (r u) for trial accelerations x and speeds u of the workspace."""
+    x, speeds, spin, n = x_at(block), speeds_at(block), bias_at(block) + whole(block, NV), whole(block, NV)
+    for j in range(n):
+        put(work, spin + j, 0.0)
+        put(work, speeds + j, get(work, u_at(block) + j))
+    add_rotor_forces(block, work[spin:], work)
+    for j in range(n):
+        a = get(work, x + j)
+        S = fma(0.5 * armature(block, j) * a, a, get(work, total))
+        put(work, total, fma(-a, get(work, spin + j), S))
 
 
 @inline
@@ -93,6 +111,8 @@ def rest(block, at, work):
 def start_probing(block, u, work):
     """The motion of speeds u, a ground without acceleration, no trial accelerations; returns S."""
     put_motion(block, u, work)
+    for j in range(whole(block, NV)):
+        put(work, u_at(block) + j, get(u, j))
     put_pair(work, work_row(whole(block, N_NODES)) + W_W, ZERO6)
     rest(block, x_at(block), work)
     return energy_of_accelerations(block, work)
@@ -248,7 +268,7 @@ def sweeps(block, q, u, tau, udot, work):
     for j in range(whole(block, NV)):
         put(work, speeds + j, get(u, j))
         put(udot, j, get(udot, j) - get(work, bias + j))
-    add_joint_forces(block, q, tau, udot, work)
+    add_applied_forces(block, q, tau, udot, work)  # those of rotors are part of S
     factor_and_solve(block, udot, work)
 
 

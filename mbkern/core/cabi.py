@@ -1,4 +1,4 @@
-"""The right-hand sides as C functions. One function per method serves every model.
+"""The right-hand sides as C functions for others. One function serves every model and method.
 
     void ode(double t, const double *y, double *dydt, void *user)                        y = (q, p)
     void ode_tau(double t, const double *y, const double *tau, double *dydt, void *user)
@@ -8,9 +8,8 @@ call. Nothing throws; when the status is not OK, all of dydt is NaN. Forces that
 
     void load(double t, const double *q, const double *p, double *out, void *data)
 
-whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). The frame also knows the address of its own
-`ode`, which is what the functions with the signatures of other simulators call. A new method needs the two functions
-at the end of this file and its row in :mod:`mbkern.methods`.
+whose address is in the frame: `out` is tau (nv) or the wrenches (N x 6). The frame also knows the address of the
+method (:mod:`.entry`), and that of its own `ode`, which the functions with the signatures of other simulators call.
 """
 
 from llvmlite import ir
@@ -18,11 +17,11 @@ from numba import carray, types
 from numba.extending import intrinsic
 from numpy import nan
 
-from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, check_result, check_state
-from .entry import UNKNOWN, dah, emh_ldl, emh_lu, hzu
+from .checks import BAD_SHAPE, OK
+from .entry import UNKNOWN, call_rhs, data_of
 from .jit import c_function, exact
 from .layout import (
-    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, SIZE, STATUS,
+    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, RHS_CALL, SIZE, STATUS,
     TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
 )
 from .momenta import wrenches_to_joints
@@ -132,20 +131,8 @@ def with_given(frame, user, own, given):
 
 
 @exact
-def check(frame, t, q, p, tau):
-    """Code of what is wrong before the evaluation."""
-    if whole(frame, STATUS) != OK:  # a callback failed
-        return whole(frame, STATUS)
-    if not abs(t) <= LIMIT:
-        return BAD_T
-    return check_state(frame, q, p, tau)
-
-
-@exact
 def finish(frame, code, qdot, pdot):
     """Leave the status in the frame; a result that is none becomes NaN, so that it cannot pass for one."""
-    if code == OK:
-        code = check_result(qdot, pdot)
     put(frame, STATUS, code)
     if code != OK:
         for i in range(qdot.shape[0]):
@@ -175,81 +162,24 @@ def ode_cyrk(dydt, t, y, args):
 
 
 # ---- the right-hand sides ----
-@c_function(ODE)
-def ode_emh_ldl(t, y, dydt, user):
-    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    tau = joint_forces(frame, user, t, q, p, work)
-    code = check(frame, t, q, p, tau)
-    if code == OK:
-        code = emh_ldl(frame, t, q, p, tau, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
-
-
-@c_function(ODE_TAU)
-def ode_tau_emh_ldl(t, y, tau, dydt, user):
-    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
-    code = check(frame, t, q, p, total)
-    if code == OK:
-        code = emh_ldl(frame, t, q, p, total, qdot, pdot, work)
+@exact
+def evaluate(frame, t, q, p, tau, qdot, pdot, work):
+    """By the function that the frame knows."""
+    code = whole(frame, STATUS)
+    if code == OK:  # no callback has failed
+        code = call_rhs(whole(frame, RHS_CALL), t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0,
+                        data_of(qdot), data_of(pdot), data_of(frame), data_of(work))
     finish(frame, code, qdot, pdot)
 
 
 @c_function(ODE)
-def ode_emh_lu(t, y, dydt, user):
+def ode(t, y, dydt, user):
     frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    tau = joint_forces(frame, user, t, q, p, work)
-    code = check(frame, t, q, p, tau)
-    if code == OK:
-        code = emh_lu(frame, t, q, p, tau, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
+    evaluate(frame, t, q, p, joint_forces(frame, user, t, q, p, work), qdot, pdot, work)
 
 
 @c_function(ODE_TAU)
-def ode_tau_emh_lu(t, y, tau, dydt, user):
+def ode_tau(t, y, tau, dydt, user):
     frame, work, q, p, qdot, pdot = opened(y, dydt, user)
     total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
-    code = check(frame, t, q, p, total)
-    if code == OK:
-        code = emh_lu(frame, t, q, p, total, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
-
-
-@c_function(ODE)
-def ode_dah(t, y, dydt, user):
-    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    tau = joint_forces(frame, user, t, q, p, work)
-    code = check(frame, t, q, p, tau)
-    if code == OK:
-        code = dah(frame, t, q, p, tau, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
-
-
-@c_function(ODE_TAU)
-def ode_tau_dah(t, y, tau, dydt, user):
-    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
-    code = check(frame, t, q, p, total)
-    if code == OK:
-        code = dah(frame, t, q, p, total, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
-
-
-@c_function(ODE)
-def ode_hzu(t, y, dydt, user):
-    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    tau = joint_forces(frame, user, t, q, p, work)
-    code = check(frame, t, q, p, tau)
-    if code == OK:
-        code = hzu(frame, t, q, p, tau, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
-
-
-@c_function(ODE_TAU)
-def ode_tau_hzu(t, y, tau, dydt, user):
-    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
-    total = with_given(frame, user, joint_forces(frame, user, t, q, p, work), tau)
-    code = check(frame, t, q, p, total)
-    if code == OK:
-        code = hzu(frame, t, q, p, total, qdot, pdot, work)
-    finish(frame, code, qdot, pdot)
+    evaluate(frame, t, q, p, total, qdot, pdot, work)

@@ -1,24 +1,28 @@
 """Kinetic and potential energy and the Hamiltonian.
 
-    T = sum v^T M v / 2,   Pi = -sum m g . r + sum k (q - rest)^2 / 2,   H = p^T u - T + Pi
+    T = sum v^T M v / 2 + sum r u^2 / 2,   Pi = -sum m g . r + sum k (q - rest)^2 / 2,   H = p^T u - T + Pi
 
 r is the position of the centre of mass from the world's origin. Without driven joints H = T + Pi.
 """
 
 from .jit import kernel
+from .joints import put_frames
 from .layout import (
-    GRAVITY, GROUND_MOMENT, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, REST, SPRING_QI, STIFFNESS, SUBTREE_MASS, W_G,
-    W_MOMENT, W_V, coordinate_row, get3, get6, get_frame, get_pair, node_row, speeds_at, work_row,
+    ARMATURE, GRAVITY, GROUND_MOMENT, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, REST, SPRING_QI, STIFFNESS,
+    SUBTREE_MASS, W_G, W_MOMENT, W_V, coordinate_row, get3, get6, get_frame, get_pair, node_row, work_row,
 )
+from .momenta import put_velocities
 from .number import get, put, whole
 from .spatial import dot6, rigid_times
 from .vec3 import add, dot, scale, tmul
 
 
 @kernel
-def energy(block, q, p, out, work):
-    """(T, Pi, H); the workspace is as a sweep of "emh-ldl" at (q, p) has left it."""
-    n, speeds = whole(block, N_NODES), speeds_at(block)
+def energy(block, q, p, u, out, work):
+    """(T, Pi, H) for joint speeds u; the workspace is as a sweep of "emh-ldl" at (q, p) has left it."""
+    n = whole(block, N_NODES)
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
     g = get3(block, GRAVITY)
     kinetic, potential = 0.0, -dot(g, get3(block, GROUND_MOMENT))
     for i in range(n):
@@ -33,7 +37,9 @@ def energy(block, q, p, out, work):
     power = 0.0
     for j in range(whole(block, NV)):
         row = coordinate_row(block, j)
-        power = power + get(p, j) * get(work, speeds + j)
+        rate = get(u, j)
+        power = power + get(p, j) * rate
+        kinetic = kinetic + 0.5 * get(block, row + ARMATURE) * rate * rate
         qi = whole(block, row + SPRING_QI)
         if qi >= 0:
             stretch = get(q, qi) - get(block, row + REST)

@@ -1,102 +1,140 @@
-"""What Python calls: check the arguments, evaluate, check the answer. Each returns a code of :mod:`.checks`.
+"""The right-hand sides: one C function per method, and what Python calls.
 
-Block and workspace come as one array, the *frame*: the block, and behind it the workspace. A call from Python pays
-about 60 ns for every array argument, so the quick form takes the address of the frame, and no tau.
+    intp f(double t, intp q, intp p, intp tau, intp qdot, intp pdot, intp block, intp work)
+
+All but t are addresses of float64 numbers, tau 0 when there is none. It checks the numbers, evaluates, checks the
+answer, and returns a code of :mod:`.checks`. All that needs no method of its own, here and in :mod:`.cabi`, calls such
+a function by its address: a method is compiled once.
+
+What Python calls checks the shapes. Block and workspace come as one array, the *frame*: the block, and behind it the
+workspace; it knows the address of the function. A call from Python pays for every array argument, so the quick form
+takes the address of the frame, and no tau.
 """
 
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
 from . import extended, extended_lu, multipliers, reduced
-from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, check_result, check_state
-from .jit import checked, exact
-from .layout import NQ, NV, SIZE
+from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, STALE, check_result, check_state, stale, status
+from .drives import evaluate_drives
+from .jit import c_function, checked, exact
+from .layout import NQ, NV, RHS_CALL, SIZE
 from .number import array_at, whole
 
 UNKNOWN = 2**31  # length of an array that is known by its address only; no kernel asks for it
 
-emh_ldl = extended.rhs
-emh_lu = extended_lu.rhs
-dah = reduced.rhs
-hzu = multipliers.rhs
+RHS = types.intp(types.float64, *[types.intp] * 7)
 
 
-@exact
-def check_arguments(frame, t, q, p, tau, qdot, pdot):
-    nq, nv = whole(frame, NQ), whole(frame, NV)
-    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv:
+@intrinsic
+def call_rhs(typingctx, address, t, q, p, tau, qdot, pdot, block, work):
+    """Call the function with signature `RHS` at `address`."""
+    def codegen(context, builder, sig, args):
+        word = ir.IntType(types.intp.bitwidth)
+        function_type = ir.FunctionType(word, [ir.DoubleType(), *[word] * 7])
+        return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+    return types.intp(types.intp, types.float64, *[types.intp] * 7), codegen
+
+
+@intrinsic
+def data_of(typingctx, array):
+    """Address of the numbers of an array."""
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.ptrtoint(data, ir.IntType(types.intp.bitwidth))
+    return types.intp(array), codegen
+
+
+# ---- what Python calls ----
+@checked
+def rhs(frame, t, q, p, tau, qdot, pdot):
+    """For any arguments of the right type; BAD_SHAPE also when the function is not compiled yet."""
+    nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
+    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
         return BAD_SHAPE
     if tau.shape[0] != 0 and tau.shape[0] != nv:
         return BAD_SHAPE
+    return call_rhs(call, t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0, data_of(qdot),
+                    data_of(pdot), data_of(frame), data_of(frame) + 8 * whole(frame, SIZE))
+
+
+@checked
+def quick(address, t, q, p, qdot, pdot):
+    """The frame by its address, no tau."""
+    frame = array_at(address, UNKNOWN)
+    nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
+    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
+        return BAD_SHAPE
+    return call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
+                    address + 8 * whole(frame, SIZE))
+
+
+# ---- the methods ----
+@exact
+def arrays(q, p, tau, qdot, pdot, block, work):
+    """The addresses as arrays."""
+    constants = array_at(block, UNKNOWN)
+    nq, nv = whole(constants, NQ), whole(constants, NV)
+    return (constants, array_at(q, nq), array_at(p, nv), array_at(tau, nv if tau != 0 else 0), array_at(qdot, nq),
+            array_at(pdot, nv), array_at(work, UNKNOWN))
+
+
+@exact
+def prepared(block, t, q, p, tau, work):
+    """Code of what forbids the sweeps, and the drive values."""
+    if stale(block):
+        return STALE
     if not abs(t) <= LIMIT:
         return BAD_T
-    return check_state(frame, q, p, tau)
-
-
-@checked
-def rhs_emh_ldl(frame, t, q, p, tau, qdot, pdot):
-    size = whole(frame, SIZE)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+    code = check_state(block, q, p, tau)
     if code == OK:
-        code = emh_ldl(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
+        evaluate_drives(block, t, work)
+    return code
+
+
+@exact
+def concluded(block, qdot, pdot, work):
+    """Code of what the sweeps found."""
+    code = status(block, work)
     return check_result(qdot, pdot) if code == OK else code
 
 
-@checked
-def rhs_emh_lu(frame, t, q, p, tau, qdot, pdot):
-    size = whole(frame, SIZE)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+@c_function(RHS)
+def rhs_emh_ldl(t, q, p, tau, qdot, pdot, block, work):
+    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
-        code = emh_lu(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
-    return check_result(qdot, pdot) if code == OK else code
+        extended.sweeps(constants, x, y, forces, xdot, ydot, memory)
+        code = concluded(constants, xdot, ydot, memory)
+    return code
 
 
-@checked
-def rhs_dah(frame, t, q, p, tau, qdot, pdot):
-    size = whole(frame, SIZE)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+@c_function(RHS)
+def rhs_emh_lu(t, q, p, tau, qdot, pdot, block, work):
+    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
-        code = dah(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
-    return check_result(qdot, pdot) if code == OK else code
+        extended_lu.sweeps(constants, x, y, forces, xdot, ydot, memory)
+        code = concluded(constants, xdot, ydot, memory)
+    return code
 
 
-@checked
-def rhs_hzu(frame, t, q, p, tau, qdot, pdot):
-    size = whole(frame, SIZE)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+@c_function(RHS)
+def rhs_dah(t, q, p, tau, qdot, pdot, block, work):
+    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
-        code = hzu(frame[:size], t, q, p, tau, qdot, pdot, frame[size:])
-    return check_result(qdot, pdot) if code == OK else code
+        reduced.sweeps(constants, x, y, forces, xdot, ydot, memory)
+        code = concluded(constants, xdot, ydot, memory)
+    return code
 
 
-@checked
-def quick_emh_ldl(address, t, q, p, qdot, pdot):
-    frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
+@c_function(RHS)
+def rhs_hzu(t, q, p, tau, qdot, pdot, block, work):
+    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
+    code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
-        code = emh_ldl(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
-    return check_result(qdot, pdot) if code == OK else code
-
-
-@checked
-def quick_emh_lu(address, t, q, p, qdot, pdot):
-    frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
-    if code == OK:
-        code = emh_lu(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
-    return check_result(qdot, pdot) if code == OK else code
-
-
-@checked
-def quick_dah(address, t, q, p, qdot, pdot):
-    frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
-    if code == OK:
-        code = dah(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
-    return check_result(qdot, pdot) if code == OK else code
-
-
-@checked
-def quick_hzu(address, t, q, p, qdot, pdot):
-    frame, tau = array_at(address, UNKNOWN), array_at(address, 0)
-    code = check_arguments(frame, t, q, p, tau, qdot, pdot)
-    if code == OK:
-        code = hzu(frame, t, q, p, tau, qdot, pdot, array_at(address + 8 * whole(frame, SIZE), UNKNOWN))
-    return check_result(qdot, pdot) if code == OK else code
+        multipliers.sweeps(constants, x, y, forces, xdot, ydot, memory)
+        code = concluded(constants, xdot, ydot, memory)
+    return code

@@ -6,7 +6,7 @@ Ivanov & Shimanovskiy 2023, EMH; method "emh-ldl". Eliminated coordinate by coor
 nodes, each with a constant unit twist e in its own frame, so that A^T M* A needs no n x n factorization and Adot
 vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 
-    backward   U = M* e,   D = e^T U,   y = (p - e^T phi) / D
+    backward   U = M* e,   D = e^T U + r,   y = (p - e^T phi) / D
                M*_k  += C^T (M* - U U^T / D) C        phi_k += C^T (phi + U y)
     forward    rate = y - U^T (C v_k) / D,   v = C v_k + e rate,   mu = M* v + phi
                pdot = e^T (F* - Omega mu)
@@ -14,6 +14,7 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
     M*   articulated inertia (P, Q, R)        phi   momentum that the subtree has when the frame rests
     e    (0; z) revolute, (z; 0) prismatic, the unit 6x3 or 6x6 for ball and free
     F*   weight of the subtree: (m g; s x g), m and s its mass and first moment
+    r    inertia of the rotor (armature); what else differs where there is one is in :mod:`.rotors`
 
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 """
@@ -22,75 +23,56 @@ from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import (
-    ball_frame, free_frame, prismatic_frame, put_free_rate, put_quaternion_rate, revolute_frame, turned_by,
-)
+from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, CYCLE, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, PARENT, PLACE_G, PLACE_RHO,
-    PRISMATIC, QI, REVOLUTE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
-    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get33, get6, get_frame, get_inertia, get_pair,
+    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_END, IS_LAST,
+    IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
+    ROUTE, SPIN, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
+    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
-from .number import fma, get, put, sincos, smaller, whole
+from .number import fma, get, one_if, put, sincos, smaller, whole
+from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_rotor
 from .spatial import (
-    EYE, ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
-    inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times, rigid_inertia,
+    NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
+    force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_inertia,
 )
-from .vec3 import ZERO3, add, axpy, cross, mul, neg, shifted, sshifted, sub, tmul
-
-# A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
-PIVOT_TOLERANCE = 3e-15
+from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
+from .vec3 import add, axpy, cross, mul, neg, sub, tmul
 
 
 @inline
-def trace(S):
-    return S[0] + S[3] + S[5]
+def own_inertia(block, i):
+    """Inertia and first moment of the bodies fixed in the frame of node i."""
+    c = node_row(i)
+    s = get3(block, c + MOMENT)
+    return rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)), s
 
 
 @inline
-def pivot_margin(pivot, S):
-    return fma(-PIVOT_TOLERANCE, trace(S), pivot)
+def begin(block, i, work):
+    """The sums of node i before its children add to them: what it has itself."""
+    w = work_row(i)
+    M, s = own_inertia(block, i)
+    put_inertia(work, w + W_P, M)
+    put_pair(work, w + W_PHI, ZERO6)
+    put3(work, w + W_MOMENT, s)
 
 
 @inline
-def carry(work, k, X, M, phi, m, s):
-    """Add inertia, phi and first moment of a node to its parent k."""
-    kw = work_row(k)
-    add_to_inertia(work, kw + W_P, inertia_to_parent(X, M))
-    carry_loads(work, kw, X, phi, m, s)
+def begin_with(block, k, work, M, phi, s):
+    """`begin`, and add what a child gives."""
+    r, kw = node_row(k), work_row(k)
+    own = get3(block, r + MOMENT)
+    put_inertia(work, kw + W_P, plus_rigid(M, get(block, r + MASS), own, get6(block, r + INERTIA)))
+    put_pair(work, kw + W_PHI, phi)
+    put3(work, kw + W_MOMENT, add(s, own))
 
 
 @inline
-def carry_loads(work, kw, X, phi, m, s):
-    add_to_pair(work, kw + W_PHI, force_to_parent(X, phi))
-    add_to3(work, kw + W_MOMENT, axpy(m, X[1], tmul(X[0], s)))
-
-
-@inline
-def carry_within(work, k, cycle, X, M, phi, m, s):
-    """`carry` inside a compound joint: X holds the motion alone, with literal zeros and ones; axes are then shifted."""
-    M, phi, s = inertia_to_parent(X, M), force_to_parent(X, phi), axpy(m, X[1], tmul(X[0], s))
-    if cycle == 1:
-        deposit(work, k, M, phi, s)
-    elif cycle == 2:
-        deposit(work, k, shifted_inertia(M), shifted6(phi), shifted(s))
-    else:
-        deposit(work, k, shifted_inertia(shifted_inertia(M)), shifted6(shifted6(phi)), shifted(shifted(s)))
-
-
-@inline
-def shifted_inertia(M):
-    P, Q, R = M
-    return (sshifted(P), (shifted(Q[2]), shifted(Q[0]), shifted(Q[1])), sshifted(R))
-
-
-@inline
-def shifted6(a):
-    return (shifted(a[0]), shifted(a[1]))
-
-
-@inline
-def deposit(work, k, M, phi, s):
+def add_to(k, work, M, phi, s):
+    """Add what a child gives to the sums of node k."""
     kw = work_row(k)
     add_to_inertia(work, kw + W_P, M)
     add_to_pair(work, kw + W_PHI, phi)
@@ -98,90 +80,208 @@ def deposit(work, k, M, phi, s):
 
 
 @inline
+def turned(c, s, load):
+    """Inertia, phi and first moment in the axes before a turn about z."""
+    return (turn_inertia_z(c, s, load[0]), turn6_z(c, s, load[1]), turn_z(c, s, load[2]))
+
+
+@inline
+def tilted(block, c, load):
+    """The same for the tilt about x that places node row c."""
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    return (turn_inertia_x(co, si, load[0]), turn6_x(co, si, load[1]), turn_x(co, si, load[2]))
+
+
+@inline
+def moved(rho, m, load):
+    """The same for an offset rho; m is the mass of the subtree."""
+    return (shift_inertia(rho, load[0]), shift_force(rho, load[1]), axpy(m, rho, load[2]))
+
+
+@inline
+def join_in_line(block, c, k, work, load):
+    """Begin the sums of the parent with the load of its last child, which is in the axes before the turn about z."""
+    M, phi, s = moved(get3(block, c + PLACE_RHO), get(block, c + SUBTREE_MASS), tilted(block, c, load))
+    begin_with(block, k, work, M, phi, s)
+
+
+@inline
+def join_in_place(block, c, k, work, load):
+    """`join_in_line` without an offset: within a joint."""
+    M, phi, s = tilted(block, c, load)
+    begin_with(block, k, work, M, phi, s)
+
+
+@inline
+def join_beside(block, c, k, work, load):
+    """Add the load to the sums of the parent, for any place."""
+    co, si = get(block, c + SPIN), get(block, c + SPIN + 1)
+    M, phi, s = moved(get3(block, c + PLACE_RHO), get(block, c + SUBTREE_MASS), turned(co, si, tilted(block, c, load)))
+    add_to(k, work, M, phi, s)
+
+
+@inline
+def put_turn(block, c, w, angle, work):
+    """Cosine and sine of the turn of a node by `angle` from its place."""
+    s, co = sincos(angle)
+    cosine, sine = turned2(get(block, c + TURN), get(block, c + TURN + 1), co, s)
+    put(work, w + W_TURN, cosine); put(work, w + W_TURN + 1, sine)
+
+
+@inline
+def put_turns(block, q, work):
+    """All turns. In a loop of their own, because they do not depend on each other."""
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        kind = whole(block, c + KIND)
+        if kind == REVOLUTE:
+            put_turn(block, c, w, get(q, whole(block, c + QI)), work)
+        elif kind == DRIVEN_REVOLUTE:
+            put_turn(block, c, w, get(work, drive_values(block, whole(block, c + QI))), work)
+        elif kind == PRISMATIC or kind == DRIVEN_PRISMATIC:
+            put(work, w + W_TURN, get(block, c + TURN)); put(work, w + W_TURN + 1, get(block, c + TURN + 1))
+
+
+@inline
+def put_pivot(block, i, w, D, momentum, S, work):
+    """1 / D and y = momentum / D for the forward sweep, and the margin of the pivot D of S."""
+    d = 1.0 / D
+    y = momentum * d
+    put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
+    put(work, margins_at(block) + i, pivot_margin(D, S))
+    return d, y
+
+
+@inline
+def revolute(block, i, p, work):
+    """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
+    w = work_row(i)
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    return eliminated_revolute(block, i, M, phi, s, p, work)
+
+
+@inline
+def revolute_leaf(block, i, p, work):
+    """The same for a node without children: what it has itself."""
+    M, s = own_inertia(block, i)
+    return eliminated_revolute(block, i, M, ZERO6, s, p, work)
+
+
+@inline
+def eliminated_revolute(block, i, M, phi, s, p, work):
+    c, w = node_row(i), work_row(i)
+    U = column_az(M)
+    d, y = put_pivot(block, i, w, U[1][2] + get(block, c + ROTOR_INERTIA),
+                     get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
+    load = (eliminate_az(M, U, d), axpy6(y, U, phi), s)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def prismatic(block, i, q, p, work):
+    """Eliminate a prismatic node likewise."""
+    c, w = node_row(i), work_row(i)
+    along = (0.0, 0.0, get(q, whole(block, c + QI)))
+    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+    U = column_lz(M)
+    d, y = put_pivot(block, i, w, U[0][2] + get(block, c + ROTOR_INERTIA),
+                     get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
+    rest = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
+    load = moved(along, get(block, c + SUBTREE_MASS), rest)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def driven(block, i, work):
+    """A driven node passes on all that it has."""
+    c, w = node_row(i), work_row(i)
+    at = drive_values(block, whole(block, c + QI))
+    x, rate, turns = get(work, at), get(work, at + 1), one_if(whole(block, c + KIND) == DRIVEN_REVOLUTE)
+    put(work, margins_at(block) + i, get(work, at + 3))
+    along = (0.0, 0.0, (1.0 - turns) * x)
+    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+    momentum = axpy6(turns * rate, column_az(M), axpy6((1.0 - turns) * rate, column_lz(M), phi))
+    rest = (M, momentum, get3(work, w + W_MOMENT))
+    load = moved(along, get(block, c + SUBTREE_MASS), rest)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def ball(block, i, q, p, work):
+    """Eliminate a ball joint; its load on the parent is in the parent's axes."""
+    c, w = node_row(i), work_row(i)
+    X, momentum = ball_frame(block, c, q, whole(block, c + QI)), get3(p, whole(block, c + VI))
+    put_frame(work, w + W_G, X)
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    F, pivot = ldl3(M[2])
+    y = ldl3_solve(F, sub(momentum, phi[1]))
+    put6(work, w + W_ELIM, F); put3(work, w + W_ELIM + 6, y)
+    put(work, margins_at(block) + i, pivot_margin(pivot, M[2]))
+    return (mass_to_parent(X, eliminate_angular(M, F)), force_to_parent(X, (add(phi[0], mul(M[1], y)), momentum)),
+            axpy(get(block, c + SUBTREE_MASS), X[1], tmul(X[0], s)))
+
+
+@inline
+def free(block, i, q, p, work):
+    """Eliminate a free joint: all six freedoms, so that no inertia passes, only the momentum."""
+    c, w = node_row(i), work_row(i)
+    X, momentum = free_frame(block, c, q, whole(block, c + QI)), get_pair(p, whole(block, c + VI))
+    put_frame(work, w + W_G, X)
+    v, margin = free_velocity(get_inertia(work, w + W_P), get_pair(work, w + W_PHI), momentum)
+    put_pair(work, w + W_ELIM, v)
+    put(work, margins_at(block) + i, margin)
+    s = axpy(get(block, c + SUBTREE_MASS), X[1], tmul(X[0], get3(work, w + W_MOMENT)))
+    return (NO_INERTIA, force_to_parent(X, momentum), s)
+
+
+@inline
 def backward(block, q, p, work):
     """M*, phi, first moments and pivots of all nodes, leaves first."""
-    n, margins = whole(block, N_NODES), margins_at(block)
-    for i in range(n):
-        c, w = node_row(i), work_row(i)
-        s = get3(block, c + MOMENT)
-        put_inertia(work, w + W_P, rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)))
-        put_pair(work, w + W_PHI, ZERO6)
-        put3(work, w + W_MOMENT, s)
-    for i in range(n - 1, -1, -1):
-        c, w = node_row(i), work_row(i)
-        kind, k, qi, vi = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + QI), whole(block, c + VI)
-        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-        m, s = get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT)
-        cycle = whole(block, c + CYCLE)
+    put_turns(block, q, work)
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        c = node_row(i)
+        kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
+        if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
+            begin(block, k, work)
+        if whole(block, c + IS_END) != 0:
+            begin(block, i, work)
         if kind == REVOLUTE:
-            sine, cosine = sincos(get(q, qi))
-            X = (turned_by(get33(block, c + PLACE_G), sine, cosine), get3(block, c + PLACE_RHO))
-            put_frame(work, w + W_G, X)
-            U = column_az(M)
-            D = U[1][2]
-            d = 1.0 / D
-            y = (get(p, vi) - phi[1][2]) * d
-            put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-            put(work, margins + i, pivot_margin(D, M[2]))
-            if k >= 0:
-                rest_az, momentum_az = eliminate_az(M, U, d), axpy6(y, U, phi)
-                if cycle > 0:
-                    turn = ((cosine, sine, 0.0), (-sine, cosine, 0.0), (0.0, 0.0, 1.0))
-                    carry_within(work, k, cycle, (turn, ZERO3), rest_az, momentum_az, m, s)
+            if route == ON_GROUND:
+                revolute(block, i, p, work)
+            elif whole(block, c + IS_LEAF) != 0:
+                if route == BESIDE:
+                    join_beside(block, c, k, work, revolute_leaf(block, i, p, work))
                 else:
-                    carry(work, k, X, rest_az, momentum_az, m, s)
+                    join_in_line(block, c, k, work, revolute_leaf(block, i, p, work))
+            elif route == IN_LINE:
+                join_in_line(block, c, k, work, revolute(block, i, p, work))
+            elif route == IN_PLACE:
+                join_in_place(block, c, k, work, revolute(block, i, p, work))
+            else:
+                join_beside(block, c, k, work, revolute(block, i, p, work))
         elif kind == PRISMATIC:
-            X = prismatic_frame(block, c, get(q, qi))
-            put_frame(work, w + W_G, X)
-            U = column_lz(M)
-            D = U[0][2]
-            d = 1.0 / D
-            y = (get(p, vi) - phi[0][2]) * d
-            put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-            put(work, margins + i, pivot_margin(D, M[0]))
-            if k >= 0:
-                rest_lz, momentum_lz = eliminate_lz(M, U, d), axpy6(y, U, phi)
-                if cycle > 0:
-                    carry_within(work, k, cycle, (EYE, (0.0, 0.0, get(q, qi))), rest_lz, momentum_lz, m, s)
-                else:
-                    carry(work, k, X, rest_lz, momentum_lz, m, s)
+            if route == IN_PLACE:
+                join_in_place(block, c, k, work, prismatic(block, i, q, p, work))
+            elif route == BESIDE:
+                join_beside(block, c, k, work, prismatic(block, i, q, p, work))
+            else:
+                prismatic(block, i, q, p, work)
+        elif whole(block, c + ROTOR) != 0:
+            call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
         elif kind == BALL:
-            X = ball_frame(block, c, q, qi)
-            put_frame(work, w + W_G, X)
-            F, pivot = ldl3(M[2])
-            momentum = get3(p, vi)
-            y = ldl3_solve(F, sub(momentum, phi[1]))
-            put6(work, w + W_ELIM, F); put3(work, w + W_ELIM + 6, y)
-            put(work, margins + i, pivot_margin(pivot, M[2]))
-            if k >= 0:
-                kw = work_row(k)
-                add_to_inertia(work, kw + W_P, mass_to_parent(X, eliminate_angular(M, F)))
-                carry_loads(work, kw, X, (add(phi[0], mul(M[1], y)), momentum), m, s)
+            M, phi, s = ball(block, i, q, p, work)
+            if route != ON_GROUND:
+                add_to(k, work, M, phi, s)
         elif kind == FREE:
-            X = free_frame(block, c, q, qi)
-            put_frame(work, w + W_G, X)
-            momentum = get_pair(p, vi)
-            v, margin = free_velocity(M, phi, momentum)
-            put_pair(work, w + W_ELIM, v)
-            put(work, margins + i, margin)
-            if k >= 0:  # all six freedoms eliminated: no inertia passes, only the momentum
-                carry_loads(work, work_row(k), X, momentum, m, s)
-        elif kind == DRIVEN_REVOLUTE:
-            at = drive_values(block, qi)
-            X = revolute_frame(block, c, get(work, at))
-            put_frame(work, w + W_G, X)
-            put(work, margins + i, get(work, at + 3))
-            if k >= 0:
-                rate = get(work, at + 1)
-                carry(work, k, X, M, axpy6(rate, column_az(M), phi), m, s)
+            M, phi, s = free(block, i, q, p, work)
+            if route != ON_GROUND:
+                add_to(k, work, M, phi, s)
         else:
-            at = drive_values(block, qi)
-            X = prismatic_frame(block, c, get(work, at))
-            put_frame(work, w + W_G, X)
-            put(work, margins + i, get(work, at + 3))
-            if k >= 0:
-                rate = get(work, at + 1)
-                carry(work, k, X, M, axpy6(rate, column_lz(M), phi), m, s)
+            load = driven(block, i, work)
+            if route != ON_GROUND:
+                join_beside(block, c, k, work, load)
+        if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
+            call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
 
 
 @inline
@@ -198,61 +298,107 @@ def free_velocity(M, phi, momentum):
 
 
 @inline
+def carried(block, c, w, kw, work):
+    """Velocity and gravity of the parent at a node that stands still: offset, spin, tilt and turn."""
+    (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
+    u = minus_cross(u, get3(block, c + PLACE_RHO), o)
+    if whole(block, c + ROUTE) == BESIDE or whole(block, c + ROUTE) == ON_GROUND:
+        co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
+        u, o, g = turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
+    co, si = get(block, c + TILT), -get(block, c + TILT + 1)
+    u, o, g = turn_x(co, si, u), turn_x(co, si, o), turn_x(co, si, g)
+    co, si = get(work, w + W_TURN), -get(work, w + W_TURN + 1)
+    return turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
+
+
+@inline
+def along_z(x, u, o):
+    """Velocity of a point at distance x along z."""
+    return (fma(o[1], x, u[0]), fma(-o[0], x, u[1]), u[2])
+
+
+@inline
+def put_motion(work, w, v, g):
+    put_pair(work, w + W_V, v)
+    put3(work, w + W_GRAVITY, g)
+
+
+@inline
+def move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work):
+    """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still; its velocity."""
+    c, w = node_row(i), work_row(i)
+    vi = whole(block, c + VI)
+    rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
+    v = (u, (o[0], o[1], o[2] + rate))
+    put(qdot, whole(block, c + QI), rate); put(work, speeds_at(block) + vi, rate)
+    force = omega_times(v, inertia_times_plus(M, v, phi))
+    put(pdot, vi, cross(s, g)[2] - force[1][2])
+    return v
+
+
+@inline
 def forward(block, q, p, qdot, pdot, work):
     """Velocities, qdot and pdot of all nodes, root first."""
     n = whole(block, N_NODES)
     ground, speeds = work_row(n), speeds_at(block)
-    put_pair(work, ground + W_V, ZERO6)
-    put3(work, ground + W_GRAVITY, get3(block, GRAVITY))
+    put_motion(work, ground, ZERO6, get3(block, GRAVITY))
     for i in range(n):
         c, w = node_row(i), work_row(i)
         kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
         k = whole(block, c + PARENT)
         kw = work_row(k) if k >= 0 else ground
-        X = get_frame(work, w + W_G)
-        u, o = motion_to_child(X, get_pair(work, kw + W_V))
-        g = mul(X[0], get3(work, kw + W_GRAVITY))
-        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-        put3(work, w + W_GRAVITY, g)
         if kind == REVOLUTE:
-            U = column_az(M)
-            rate = fma(-get(work, w + W_ELIM), dot6(U, (u, o)), get(work, w + W_ELIM + 1))
-            v = (u, (o[0], o[1], o[2] + rate))
-            force = omega_times(v, add6(inertia_times(M, v), phi))
-            put(qdot, qi, rate); put(work, speeds + vi, rate)
-            put(pdot, vi, cross(get3(work, w + W_MOMENT), g)[2] - force[1][2])
-            put_pair(work, w + W_V, v)
+            u, o, g = carried(block, c, w, kw, work)
+            if whole(block, c + IS_LEAF) != 0:
+                M, s = own_inertia(block, i)
+                move_revolute(block, i, u, o, g, M, ZERO6, s, qdot, pdot, work)
+            else:
+                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+                put_motion(work, w, move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work), g)
         elif kind == PRISMATIC:
-            U = column_lz(M)
-            rate = fma(-get(work, w + W_ELIM), dot6(U, (u, o)), get(work, w + W_ELIM + 1))
+            u, o, g = carried(block, c, w, kw, work)
+            u = along_z(get(q, qi), u, o)
+            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+            rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
             v = ((u[0], u[1], u[2] + rate), o)
-            force = omega_times(v, add6(inertia_times(M, v), phi))
+            put_motion(work, w, v, g)
             put(qdot, qi, rate); put(work, speeds + vi, rate)
+            force = omega_times(v, inertia_times_plus(M, v, phi))
             put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
-            put_pair(work, w + W_V, v)
+        elif whole(block, c + ROTOR) != 0:
+            call_rotor(MOVE, block, work, p, pdot, i, k)
+            call_rotor(RATES, block, work, q, qdot, i, k)
         elif kind == BALL:
+            X = get_frame(work, w + W_G)
+            u, o = motion_to_child(X, get_pair(work, kw + W_V))
+            g = mul(X[0], get3(work, kw + W_GRAVITY))
+            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
             F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
             turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
             v = (u, turn)
-            mu = (add(inertia_times(M, v)[0], phi[0]), get3(p, vi))
+            put_motion(work, w, v, g)
+            mu = (inertia_times_plus(M, v, phi)[0], get3(p, vi))
             rate3 = sub(turn, o)
             put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
             put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
-            put_pair(work, w + W_V, v)
         elif kind == FREE:
+            X = get_frame(work, w + W_G)
+            u, o = motion_to_child(X, get_pair(work, kw + W_V))
+            g = mul(X[0], get3(work, kw + W_GRAVITY))
             v = get_pair(work, w + W_ELIM)
+            put_motion(work, w, v, g)
             force = omega_times(v, get_pair(p, vi))
             rate6 = (sub(v[0], u), sub(v[1], o))
             put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
             put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
             put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
-            put_pair(work, w + W_V, v)
-        elif kind == DRIVEN_REVOLUTE:
-            rate = get(work, drive_values(block, qi) + 1)
-            put_pair(work, w + W_V, (u, (o[0], o[1], o[2] + rate)))
         else:
-            rate = get(work, drive_values(block, qi) + 1)
-            put_pair(work, w + W_V, ((u[0], u[1], u[2] + rate), o))
+            turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
+            x, rate = get(work, at), get(work, at + 1)
+            u, o, g = carried(block, c, w, kw, work)
+            u = along_z((1.0 - turns) * x, u, o)
+            v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
+            put_motion(work, w, v, g)
 
 
 @kernel

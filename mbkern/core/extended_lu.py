@@ -5,7 +5,7 @@
 Ivanov & Shimanovskiy 2023, EMH with the factorization of Vereshchagin; method "emh-lu". Body by body, with the joint's
 whole A (6 x n) and the explicit n x n inverse D, in the user's body frames. For body i with parent k:
 
-    backward   U = M* A,   D = (A^T U)^-1,   K = U D,   r = p - A^T (phi + M* vr)
+    backward   U = M* A,   D = (A^T U + r)^-1,   K = U D,   r = p - A^T (phi + M* vr)
                M*_k  += C^T (M* - K U^T) C        phi_k += C^T (phi + M* vr + K r)
                F*_k  += C^T F*
     forward    v0 = C v_k + vr,   u = D [p - A^T (phi + M* v0)],   v = v0 + A u,   mu = M* v + phi
@@ -13,12 +13,12 @@ whole A (6 x n) and the explicit n x n inverse D, in the user's body frames. For
 
     M*, phi   articulated inertia (P, Q, R) and momentum of the subtree when the body rests
     F*        weight of the subtree at the body's origin, in body axes
+    r         inertia of the rotors (armature), diagonal; p = A^T mu + r u
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
 from .checks import STALE, stale, status
 from .drives import evaluate_drives
-from .extended import PIVOT_TOLERANCE, trace
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import freedoms, put_rates
@@ -29,9 +29,10 @@ from .layout import (
     margins_at, node_row, put3, put_inertia, put_pair, speeds_at,
 )
 from .number import get, put, smaller, whole
+from .rotors import armature
 from .spatial import (
-    ZERO6, add6, dot6, downdate, force_to_parent, inertia_times, inertia_to_parent, motion_to_child, rigid_inertia,
-    scale6,
+    PIVOT_TOLERANCE, ZERO6, add6, dot6, downdate, force_to_parent, inertia_times, inertia_to_parent, motion_to_child,
+    rigid_inertia, scale6, trace,
 )
 from .vec3 import add, cross, dot, mul, scale, tmul
 
@@ -107,6 +108,7 @@ def backward(block, p, work):
         for i in range(n_b):
             for j in range(n_b):
                 put(work, w + U_D + 6 * i + j, dot6(get_pair(work, at + B_A + 6 * i), get_pair(work, w + U_U + 6 * j)))
+            put(work, w + U_D + 7 * i, get(work, w + U_D + 7 * i) + armature(block, vi + i))
         invert(work, w + U_D, n_b, w + U_PIVOTS)
         put_margins(block, b, M, work)
         for i in range(n_b):

@@ -1,16 +1,24 @@
-"""Forces in the joints: given ones (tau), linear springs and dampers.
+"""Forces in the joints: given ones (tau), linear springs and dampers, and those of spinning rotors.
 
-    pdot_j += tau_j - stiffness_j (q_j - rest_j) - damping_j u_j
+    pdot_j += tau_j - stiffness_j (q_j - rest_j) - damping_j u_j,   pdot -= Omega(u) (r u) in ball and free joints
 """
 
 from .jit import inline
 from .layout import DAMPING, HAS_PASSIVE, NV, REST, SPRING_QI, STIFFNESS, coordinate_row, speeds_at
 from .number import fma, get, put, whole
+from .rotors import add_rotor_forces
 
 
 @inline
 def add_joint_forces(block, q, tau, pdot, work):
-    """Add them to pdot; the joint speeds are in the workspace. An empty tau is none."""
+    """Add all of them to pdot; the joint speeds are in the workspace. An empty tau is none."""
+    add_applied_forces(block, q, tau, pdot, work)
+    add_rotor_forces(block, pdot, work)
+
+
+@inline
+def add_applied_forces(block, q, tau, pdot, work):
+    """Add tau, springs and dampers."""
     nv = whole(block, NV)
     if tau.shape[0] > 0:
         for j in range(nv):

@@ -1,7 +1,7 @@
 """Joint forces and reactions of a given motion, by the recursive Newton-Euler equations, O(N).
 
     forward    v = C v_k + e rate,   w = C w_k + wr + e udot,   R = M w + Omega M v
-    backward   R_k += C^T R,   tau = e^T R + stiffness (q - rest) + damping u
+    backward   R_k += C^T R,   tau = e^T R + r udot + stiffness (q - rest) + damping u
 
 R is the wrench that comes through the joint. The ground accelerates by -g instead of the bodies having weight.
 """
@@ -20,6 +20,7 @@ from .layout import (
 )
 from .newton_euler import get_drift, put_motion
 from .number import get, put, whole
+from .rotors import add_rotors
 from .spatial import add6, force_to_child, force_to_parent, motion_to_child, omega_times, rigid_times, sub6
 from .vec3 import ZERO3, neg
 
@@ -91,6 +92,7 @@ def sweeps(block, q, u, udot, tau, work):
     put_motion(block, u, work)
     put_accelerations(block, udot, work)
     put_forces(block, tau, work)
+    add_rotors(block, udot, tau)
 
 
 @kernel

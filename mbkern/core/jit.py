@@ -68,8 +68,13 @@ else:
             own = source_stamp(Path(py_func.__code__.co_filename).parent)
             self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
 
+    # Nothing allocates, so Numba need not count references to arrays: a fifth of a small call from Python, and calls in
+    # the midst of a sweep that break its registers up.
+    _COUNTED: dict[str, Any] = dict(_nrt=True)
+    _UNCOUNTED: dict[str, Any] = dict(_nrt=False)
+
     def _cached(function, fastmath):
-        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False)(function)
+        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False, **_UNCOUNTED)(function)
         try:
             dispatcher._cache = _StampedCache(function)
         except RuntimeError:  # no folder to cache in: compile in every process
@@ -78,9 +83,9 @@ else:
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
     _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER)
-    exact = njit(forceinline=True, **_INNER)
-    piece = njit(nogil=True, **_INNER)
+    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER, **_UNCOUNTED)
+    exact = njit(forceinline=True, **_INNER, **_COUNTED)  # it may return arrays
+    piece = njit(nogil=True, **_INNER, **_UNCOUNTED)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""
@@ -107,7 +112,7 @@ else:
             if self._compiled is None:
                 with self._lock:
                     if self._compiled is None:
-                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False)
+                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
                         made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
                         try:
                             made._cache = _StampedCache(self._function)

@@ -85,20 +85,26 @@ def put_free_rate(q, qi, v, qdot):
 def put_frames(block, q, work):
     """Frames of all nodes in those of their parents; the drive values are in the workspace already."""
     for i in range(whole(block, N_NODES)):
-        c, w = node_row(i), work_row(i)
-        kind, qi = whole(block, c + KIND), whole(block, c + QI)
-        if kind == REVOLUTE:
-            put_frame(work, w + W_G, revolute_frame(block, c, get(q, qi)))
-        elif kind == PRISMATIC:
-            put_frame(work, w + W_G, prismatic_frame(block, c, get(q, qi)))
-        elif kind == BALL:
-            put_frame(work, w + W_G, ball_frame(block, c, q, qi))
-        elif kind == FREE:
-            put_frame(work, w + W_G, free_frame(block, c, q, qi))
-        elif kind == DRIVEN_REVOLUTE:
-            put_frame(work, w + W_G, revolute_frame(block, c, get(work, drive_values(block, qi))))
-        else:
-            put_frame(work, w + W_G, prismatic_frame(block, c, get(work, drive_values(block, qi))))
+        put_frame_of(block, i, q, work)
+
+
+@inline
+def put_frame_of(block, i, q, work):
+    """Frame of node i."""
+    c, w = node_row(i), work_row(i)
+    kind, qi = whole(block, c + KIND), whole(block, c + QI)
+    if kind == REVOLUTE:
+        put_frame(work, w + W_G, revolute_frame(block, c, get(q, qi)))
+    elif kind == PRISMATIC:
+        put_frame(work, w + W_G, prismatic_frame(block, c, get(q, qi)))
+    elif kind == BALL:
+        put_frame(work, w + W_G, ball_frame(block, c, q, qi))
+    elif kind == FREE:
+        put_frame(work, w + W_G, free_frame(block, c, q, qi))
+    elif kind == DRIVEN_REVOLUTE:
+        put_frame(work, w + W_G, revolute_frame(block, c, get(work, drive_values(block, qi))))
+    else:
+        put_frame(work, w + W_G, prismatic_frame(block, c, get(work, drive_values(block, qi))))
 
 
 @inline

@@ -1,7 +1,7 @@
 """Lagrange's equations of the second and of the first kind: joint accelerations by the matrices of DAH and HZU.
 
-    second kind   (B^T M B) udot = tau - B^T (M T wr + Omega M v - F)                     method "lagrange-2"
-    first kind    R = R0 + Z lam,   A^T R0 = tau
+    second kind   (B^T M B + r) udot = tau - B^T (M T wr + Omega M v - F)                     method "lagrange-2"
+    first kind    R = R0 + Z lam,   A^T R0 = tau (with rotors as in :mod:`.multipliers`)
                   (Z^T S M^-1 S^T Z) lam = Z^T (wr - S M^-1 (S^T R0 + F - Omega M v))
                   w = M^-1 (S^T R + F - Omega M v),   A udot = S w - wr                    method "lagrange-1"
 

@@ -5,15 +5,15 @@ z axis is the axis of the step. Between nodes there are only constant placements
 frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
 
 Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
-Work:   node rows, one more for the ground | drive values | margins | speeds | what a method needs besides
+Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | what a method needs besides
 Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches
 
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
 """
 
 from .jit import inline
-from .number import get, put, whole
-from .vec3 import add
+from .number import door, whole
+from .vec3 import add, sadd
 
 # kinds of nodes
 REVOLUTE, PRISMATIC, BALL, FREE, DRIVEN_REVOLUTE, DRIVEN_PRISMATIC = 0, 1, 2, 3, 4, 5
@@ -35,7 +35,11 @@ HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
 ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
-HEADER = 30
+RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
+HAS_ROTORS = 31  # whether any freedom has armature
+ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
+ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
+HEADER = 36
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -43,8 +47,15 @@ PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
 DEPTH = 27  # freedoms on the way to the root, its own not counted
-CYCLE = 28  # within a joint: 1 + the number of cyclic shifts of axes that place the frame at its parent's; else 0
-NODE = 29
+# PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
+# axis so that the last child of a node needs no spin
+TURN, TILT, SPIN = 28, 30, 32
+# no child, a revolute node on another node, no rotor: needs no sums; no child otherwise; a last child joined BESIDE
+IS_LEAF, IS_END, IS_LAST = 34, 35, 36
+ROUTE = 37  # how the node is joined to its parent, one of these:
+ON_GROUND, IN_LINE, IN_PLACE, BESIDE = 0, 1, 2, 3  # last child without spin: with offset, without; all others
+ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
+NODE = 40
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -56,13 +67,16 @@ SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before
 # M = L L^T about the centre of mass: 1/sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d), and the
 # roots sqrt(m), sqrt(d) themselves
 ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
-BODY = 45
+N_ROTORS = 45  # freedoms of its joint that have armature
+BODY = 46
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
 # the freedom before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
 BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
-COORDINATE = 7
+# inertia of its rotor, and which multiplier of its body is that of the rotor (HZU; -1: none)
+ARMATURE, MULTIPLIER = 7, 8
+COORDINATE = 9
 
 # ---- drive row of the block: kind, node, and six numbers that the kind explains ----
 DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2
@@ -74,6 +88,7 @@ W_PHI = 21  # phi: 6
 W_MOMENT = 27  # first moment of the subtree: 3
 W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
 W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
+W_TURN = 49  # cosine and sine of the turn about z of a node with one freedom or none
 W_V = 51  # velocity: 6
 W_GRAVITY = 57  # gravity in the axes of the frame: 3
 WORK = 60
@@ -130,9 +145,15 @@ def speeds_at(block):
 
 
 @inline
+def rotors_at(block):
+    """Where a ball or free node with armature is eliminated in the workspace."""
+    return speeds_at(block) + whole(block, NV)
+
+
+@inline
 def work_size(block):
     """Numbers a workspace needs before what a method adds."""
-    return speeds_at(block) + whole(block, NV)
+    return rotors_at(block) + whole(block, ROTORS_SIZE)
 
 
 @inline
@@ -142,68 +163,12 @@ def loads_size(block):
 
 
 # ---- tuples in and out of arrays ----
-@inline
-def get3(a, i):
-    return (get(a, i), get(a, i + 1), get(a, i + 2))
-
-
-@inline
-def get6(a, i):
-    return (get(a, i), get(a, i + 1), get(a, i + 2), get(a, i + 3), get(a, i + 4), get(a, i + 5))
-
-
-@inline
-def get33(a, i):
-    return (get3(a, i), get3(a, i + 3), get3(a, i + 6))
-
-
-@inline
-def get_pair(a, i):
-    """A six-vector (linear; angular)."""
-    return (get3(a, i), get3(a, i + 3))
-
-
-@inline
-def get_frame(a, i):
-    """A frame (G, rho)."""
-    return (get33(a, i), get3(a, i + 9))
-
-
-@inline
-def get_inertia(a, i):
-    """An inertia (P, Q, R)."""
-    return (get6(a, i), get33(a, i + 6), get6(a, i + 15))
-
-
-@inline
-def put3(a, i, x):
-    put(a, i, x[0]); put(a, i + 1, x[1]); put(a, i + 2, x[2])
-
-
-@inline
-def put6(a, i, x):
-    put(a, i, x[0]); put(a, i + 1, x[1]); put(a, i + 2, x[2])
-    put(a, i + 3, x[3]); put(a, i + 4, x[4]); put(a, i + 5, x[5])
-
-
-@inline
-def put33(a, i, x):
-    put3(a, i, x[0]); put3(a, i + 3, x[1]); put3(a, i + 6, x[2])
-
-
-@inline
-def put_pair(a, i, x):
-    put3(a, i, x[0]); put3(a, i + 3, x[1])
-
-
-@inline
-def put_frame(a, i, X):
-    put33(a, i, X[0]); put3(a, i + 9, X[1])
-
-
-@inline
-def put_inertia(a, i, M):
-    put6(a, i, M[0]); put33(a, i + 6, M[1]); put6(a, i + 15, M[2])
+get3, put3 = door(3)
+get6, put6 = door(6)
+get33, put33 = door((3, 3, 3))
+get_pair, put_pair = door((3, 3))  # a six-vector (linear; angular)
+get_frame, put_frame = door(((3, 3, 3), 3))  # a frame (G, rho)
+get_inertia, put_inertia = door((6, (3, 3, 3), 6))  # an inertia (P, Q, R)
 
 
 @inline
@@ -212,17 +177,17 @@ def add_to3(a, i, x):
 
 
 @inline
-def add_to_pair(a, i, x):
-    add_to3(a, i, x[0]); add_to3(a, i + 3, x[1])
+def add_to6(a, i, x):
+    put6(a, i, sadd(get6(a, i), x))
 
 
 @inline
-def add_to6(a, i, x):
-    add_to3(a, i, (x[0], x[1], x[2])); add_to3(a, i + 3, (x[3], x[4], x[5]))
+def add_to_pair(a, i, x):
+    y, z = get_pair(a, i)
+    put_pair(a, i, (add(y, x[0]), add(z, x[1])))
 
 
 @inline
 def add_to_inertia(a, i, M):
-    add_to6(a, i, M[0])
-    add_to3(a, i + 6, M[1][0]); add_to3(a, i + 9, M[1][1]); add_to3(a, i + 12, M[1][2])
-    add_to6(a, i + 15, M[2])
+    P, Q, R = get_inertia(a, i)
+    put_inertia(a, i, (sadd(P, M[0]), (add(Q[0], M[1][0]), add(Q[1], M[1][1]), add(Q[2], M[1][2])), sadd(R, M[2])))

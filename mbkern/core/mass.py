@@ -1,25 +1,26 @@
-"""The mass matrix B^T M B, and its inverse applied in O(N).
+"""The mass matrix B^T M B + r (rotors on the diagonal), and its inverse applied in O(N).
 
 Mass by composite inertias: Mc_i = M_i + sum_j C_j^T Mc_j C_j, then column by column from each node down to the root.
 The inverse by the factorization of Rodriguez, Jain and Kreutz in momentum variables,
 
-    Mass^-1 = [E - K^T Phi_C Psi_beta A] R^-1 [E - A^T Psi_beta^T Phi_C^T K],   R = A^T M* A,   K = M* A R^-1
+    Mass^-1 = [E - K^T Phi_C Psi_beta A] R^-1 [E - A^T Psi_beta^T Phi_C^T K],   R = A^T M* A + r,   K = M* A R^-1
 
 read from the right: a backward sweep (the momenta that reach each joint), R^-1, a forward sweep. M* and its pivots
 come from the backward sweep of "emh-ldl", once for any number of right-hand sides.
 """
 
 from .drives import evaluate_drives
-from .extended import backward, free_velocity
+from .extended import backward, begin, free_velocity
 from .jit import inline, kernel
 from .joints import freedoms, put_frames, twist_axis, unit_twist
 from .layout import (
-    BALL, DRIVE_VALUES, FREE, INERTIA, KIND, MOMENT, N_DRIVES, N_NODES, NV, PARENT, PRISMATIC, REVOLUTE,
+    BALL, DRIVE_VALUES, FREE, INERTIA, IS_LEAF, KIND, MOMENT, N_DRIVES, N_NODES, NV, PARENT, PRISMATIC, REVOLUTE, ROTOR,
     SUBTREE_MASS, VI, W_ELIM, W_G, W_MOMENT, W_P, W_PHI, W_R, W_V,
     add_to3, add_to6, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair, node_row, put3, put6,
-    put_pair, work_row,
+    put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import get, put, whole
+from .rotors import ELIMINATE, R_PHI, SPEEDS, armature, call_rotor
 from .spatial import (
     ZERO6, add6, column_az, column_lz, dot6, force_to_parent, ldl3_solve, motion_to_child, rigid_times,
     rigid_to_parent, scale6,
@@ -55,6 +56,8 @@ def put_mass(block, out, work):
         kind, vi = whole(block, c + KIND), whole(block, c + VI)
         for a in range(freedoms(kind)):
             put_column(block, i, vi + a, rigid_times(m, s, J, unit_twist(twist_axis(kind, a))), nv, out, work)
+            at = (vi + a) * nv + vi + a
+            put(out, at, get(out, at) + armature(block, vi + a))
 
 
 @inline
@@ -81,6 +84,10 @@ def factor(block, t, q, x, work):
     for d in range(whole(block, N_DRIVES)):
         put(work, drive_values(block, d) + DRIVE_VALUES - 3, 0.0)
     backward(block, q, x, work)
+    put_frames(block, q, work)
+    for i in range(whole(block, N_NODES)):
+        if whole(block, node_row(i) + IS_LEAF) != 0:
+            begin(block, i, work)
 
 
 @kernel
@@ -93,7 +100,10 @@ def solve(block, x, y, work):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         kind, vi = whole(block, c + KIND), whole(block, c + VI)
         M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-        if kind == REVOLUTE or kind == PRISMATIC:
+        if whole(block, c + ROTOR) != 0 and kind >= BALL:
+            call_rotor(ELIMINATE, block, work, x, x, i, -1)
+            phi = get_pair(work, rotors_at(block) + R_PHI)
+        elif kind == REVOLUTE or kind == PRISMATIC:
             U = column_az(M) if kind == REVOLUTE else column_lz(M)
             along = phi[1][2] if kind == REVOLUTE else phi[0][2]
             rate = (get(x, vi) - along) * get(work, w + W_ELIM)
@@ -117,7 +127,13 @@ def solve(block, x, y, work):
         kw = work_row(k) if k >= 0 else ground
         u, o = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
         M = get_inertia(work, w + W_P)
-        if kind == REVOLUTE:
+        if whole(block, c + ROTOR) != 0 and kind >= BALL:
+            put_pair(work, w + W_V, (u, o))
+            call_rotor(SPEEDS, block, work, x, x, i, k)
+            for a in range(freedoms(kind)):
+                put(y, vi + a, get(work, speeds_at(block) + vi + a))
+            u, o = get_pair(work, w + W_V)
+        elif kind == REVOLUTE:
             rate = get(work, w + W_ELIM + 1) - get(work, w + W_ELIM) * dot6(column_az(M), (u, o))
             put(y, vi, rate)
             o = (o[0], o[1], o[2] + rate)

@@ -1,8 +1,9 @@
 """From velocities to momenta, and other sweeps over given joint speeds, all O(N).
 
-    v = Psi_C (A u + vr),   mu = Psi_C^T M v,   p = A^T mu
+    v = Psi_C (A u + vr),   mu = Psi_C^T M v,   p = A^T mu + r u
 
-Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one backward sweep (C^T carries forces inward).
+r is the inertia of the rotors (armature). Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one
+backward sweep (C^T carries forces inward).
 """
 
 from .drives import evaluate_drives
@@ -13,6 +14,7 @@ from .layout import (
     add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put_pair, work_row,
 )
 from .number import get, put, whole
+from .rotors import add_rotors
 from .spatial import ZERO6, force_to_parent, motion_to_child, rigid_times
 
 
@@ -54,6 +56,14 @@ def momenta(block, t, q, u, p, work):
                          get_pair(work, w + W_V))
         put_pair(work, w + W_PHI, mu)
     project_forces(block, p, work)
+    add_rotors(block, u, p)
+
+
+@kernel
+def kinematics(block, q, u, work):
+    """Frames and velocities of all nodes for joint speeds u; the drive values are in the workspace already."""
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
 
 
 @kernel

@@ -15,30 +15,36 @@ L^T A = Q1 R and Q = (Q1, Y) by Householder reflections give Z = L Y, mu0 = L Q1
 A body and its children form a clique: a row of H holds the multipliers of the parent, of the smaller siblings and its
 own, and the row of a sibling is as long as the part of it up to there. On a chain rows are short, and the work is
 linear; on a carousel it is cubic and memory quadratic. Every body needs an invertible inertia.
+
+Freedoms with armature r have A^T mu = p - r u =: sigma, which is a multiplier too: with N = L Q1 R^-T, A^T N = E, it is
+mu = mu0 + Z lam + N_r sigma, mu0 from the other momenta. N_r joins Z; u = (p - sigma) / r gives H_ii 1/r more on the
+diagonal, and the right side p / r.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
 from .checks import STALE, stale, status
 from .drives import evaluate_drives
-from .extended import PIVOT_TOLERANCE
 from .forces import add_joint_forces
-from .jit import inline, kernel
+from .jit import inline, kernel, piece
 from .joints import freedoms, put_rates, unit_twist
 from .layout import (
     BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, DRIVEN_REVOLUTE, ELDERS, FIRST_NODE, GRAVITY, KIND,
-    MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, QI, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
-    add_to3, body_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
+    MULTIPLIER, MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, N_ROTORS, QI, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
+    add_to3, body_row, coordinate_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
     put3, put_pair, speeds_at,
 )
 from .number import fma, get, put, root, smaller, whole, with_sign
-from .spatial import ZERO6, add6, axpy6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6
+from .rotors import armature
+from .spatial import (
+    PIVOT_TOLERANCE, ZERO6, add6, axpy6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6,
+)
 from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 
-# row of a body: columns of Q 36, R 36, X 36; load, L^-1 (S^T mu + load), mu, v, the multipliers (6 each), mass and
-# first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of the diagonal of R 6
-H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 36, 72, 108, 114, 120, 126, 132
-H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_SIDE = 138, 139, 142, 145, 151
-ROW = 157
+# row of a body: columns of Q 36 and after them those of L^-1 N_r 36, R 36, X 36; load, L^-1 (S^T mu + load), mu, v, the
+# multipliers (6 each), mass and first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of R's diagonal 6
+H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 72, 108, 144, 150, 156, 162, 168
+H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_SIDE = 174, 175, 178, 181, 187
+ROW = 193
 
 
 @inline
@@ -57,7 +63,8 @@ def matrix_row(block, b, a):
 
 @inline
 def n_multipliers(block, b):
-    return 6 - whole(block, body_row(block, b) + BODY_DOFS)
+    row = body_row(block, b)
+    return 6 - whole(block, row + BODY_DOFS) + whole(block, row + N_ROTORS)
 
 
 @inline
@@ -146,6 +153,24 @@ def put_basis(block, b, work):
             put_pair(work, w + H_Q + 6 * i, axpy6(get(work, reflection + i), Q_v, q_i))
 
 
+@piece
+def put_rotor_columns(block, b, work):
+    """Q1 R^-T of the freedoms with armature, after the columns of Q."""
+    row, w = body_row(block, b), hzu_row(block, b)
+    n, vi, x = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), w + H_VECTOR
+    for j in range(n):
+        a = whole(block, coordinate_row(block, vi + j) + MULTIPLIER)
+        if a >= 0:
+            column = w + H_Q + 6 * (n + a)
+            put_pair(work, column, ZERO6)
+            for i in range(j, n):  # R^T x = e_j, whose first numbers are zero
+                put(work, x + i, 1.0 if i == j else 0.0)
+                for l in range(j, i):
+                    put(work, x + i, fma(-get(work, w + H_R + 6 * i + l), get(work, x + l), get(work, x + i)))
+                put(work, x + i, get(work, x + i) / get(work, w + H_R + 6 * i + i))
+                add_multiple(work, column, get(work, x + i), w + H_Q + 6 * i)
+
+
 @inline
 def put_margins(block, b, work):
     """Margins of the nodes of body b's joint: whether its columns of L^T A are independent."""
@@ -169,7 +194,7 @@ def put_roots(block, work):
     for b in range(whole(block, N_BODIES)):
         w, n = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
         k, C = whole(block, body_row(block, b) + BODY_PARENT), get_frame(work, blocks_row(block, b) + B_G)
-        for a in range(6 - n):
+        for a in range(n_multipliers(block, b)):
             z = root_times(block, b, get_pair(work, w + H_Q + 6 * (n + a)))
             if k >= 0:
                 put_pair(work, w + H_X + 6 * a, root_solve(block, k, force_to_parent(C, z)))
@@ -200,6 +225,23 @@ def put_matrix(block, work):
                     for c in range(n_multipliers(block, j)):
                         put(work, place + c, dot6(x, get_pair(work, hzu_row(block, j) + H_X + 6 * c)))
                     j = whole(block, body_row(block, j) + SIBLING)
+        if whole(block, row + N_ROTORS) > 0:
+            add_rotors(block, b, work)
+
+
+@piece
+def add_rotors(block, b, work):
+    """The rotors' part of H_bb: N_r is orthogonal to Z in the unit used here, but its columns are not orthonormal."""
+    row, w = body_row(block, b), hzu_row(block, b)
+    n, elders, vi = whole(block, row + BODY_DOFS), whole(block, row + ELDERS), whole(block, row + BODY_V)
+    for j in range(n):
+        a = whole(block, coordinate_row(block, vi + j) + MULTIPLIER)
+        if a >= 0:
+            at, column = matrix_row(block, b, a) + elders, get_pair(work, w + H_Q + 6 * (n + a))
+            for c in range(6 - n, a):
+                put(work, at + c, get(work, at + c) + dot6(column, get_pair(work, w + H_Q + 6 * (n + c))))
+            x = get_pair(work, w + H_X + 6 * a)
+            put(work, at + a, dot6(x, x) + dot6(column, column) + 1.0 / armature(block, vi + j))
 
 
 @inline
@@ -281,10 +323,14 @@ def backward(block, p, work):
         put_basis(block, b, work)
         put_margins(block, b, work)
         row, w = body_row(block, b), hzu_row(block, b)
+        if whole(block, row + N_ROTORS) > 0:
+            put_rotor_columns(block, b, work)
         n_b, vi = whole(block, row + BODY_DOFS), whole(block, row + BODY_V)
         put_pair(work, w + H_MU, ZERO6)
         for j in range(n_b):  # R^T x = p in the place of the multipliers, mu0 = L Q1 x
             put(work, w + H_LAM + j, get(p, vi + j))
+            if whole(block, coordinate_row(block, vi + j) + MULTIPLIER) >= 0:
+                put(work, w + H_LAM + j, 0.0)
             for i in range(j):
                 x = fma(-get(work, w + H_R + 6 * j + i), get(work, w + H_LAM + i), get(work, w + H_LAM + j))
                 put(work, w + H_LAM + j, x)
@@ -295,15 +341,19 @@ def backward(block, p, work):
     put_momentum_roots(block, work)
     for b in range(n):
         row, w = body_row(block, b), hzu_row(block, b)
-        n_b, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_PARENT)
+        n_b, k, vi = whole(block, row + BODY_DOFS), whole(block, row + BODY_PARENT), whole(block, row + BODY_V)
         vr = root_transposed_times(block, b, get_pair(work, blocks_row(block, b) + B_VR))
         y = sub6(vr, get_pair(work, w + H_ROOT))
-        for a in range(6 - n_b):
+        for a in range(n_multipliers(block, b)):
             own = dot6(get_pair(work, w + H_Q + 6 * (n_b + a)), y)
             put(work, w + H_LAM + a, own)
             if k >= 0:
                 y_k = get_pair(work, hzu_row(block, k) + H_ROOT)
                 put(work, w + H_LAM + a, own + dot6(get_pair(work, w + H_X + 6 * a), y_k))
+        for j in range(n_b):
+            a = whole(block, coordinate_row(block, vi + j) + MULTIPLIER)
+            if a >= 0:
+                put(work, w + H_LAM + a, get(work, w + H_LAM + a) + get(p, vi + j) / armature(block, vi + j))
     put_matrix(block, work)
     factor(block, work)
 
@@ -316,7 +366,7 @@ def solve(block, work):
     for b in range(n):
         w, n_b = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
         put_pair(work, w + H_VECTOR, ZERO6)
-        for a in range(6 - n_b):
+        for a in range(n_multipliers(block, b)):
             add_multiple(work, w + H_VECTOR, get(work, w + H_LAM + a), w + H_Q + 6 * (n_b + a))
         Z_lam = root_times(block, b, get_pair(work, w + H_VECTOR))
         put_pair(work, w + H_MU, add6(get_pair(work, w + H_MU), Z_lam))

@@ -6,31 +6,33 @@ Ivanov & Shimanovskiy 2023 (33); method "newton-euler-ldl". The same matrix as t
 (udot, w, R) for (qdot, v, mu), eliminated in the same way, node by node:
 
     forward    v = C v_k + e rate,   wr = Omega(e rate)^T C v_k + e xddot,   phi = Omega M v
-    backward   U = M* e,   D = e^T U,   y = (tau - e^T (phi + M* wr)) / D
+    backward   U = M* e,   D = e^T U + r,   y = (tau - e^T (phi + M* wr)) / D
                M*_k  += C^T (M* - U U^T / D) C        phi_k += C^T (phi + M* wr + U y)
     forward    udot = y - U^T (C w_k) / D,   w = C w_k + wr + e udot
 
     tau   joint forces: given ones, springs, dampers, and what wrenches on the bodies amount to in the joints
     F     weight: the ground accelerates by -g instead, so that w is less g everywhere
+    r     inertia of the rotor (armature), see :mod:`.rotors`
 """
 
 from .checks import status
 from .drives import evaluate_drives
-from .extended import free_velocity, pivot_margin
+from .extended import free_velocity
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import put_frames
+from .joints import freedoms, put_frames
 from .layout import (
-    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE, VI,
-    W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
+    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE,
+    ROTOR, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_V,
     add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_inertia, put_pair, speeds_at, work_row,
 )
 from .number import fma, get, put, whole
+from .rotors import CARRY, ELIMINATE, SPEEDS, armature, call_rotor
 from .spatial import (
     ZERO6, add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
     inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times,
-    omega_transposed_times, rigid_inertia, rigid_times, sub6,
+    omega_transposed_times, pivot_margin, rigid_inertia, rigid_times, sub6,
 )
 from .vec3 import ZERO3, add, mul, neg, sub, tmul
 
@@ -115,7 +117,7 @@ def backward(block, tau, work):
         put_pair(work, w + W_PHI, omega_times(v, rigid_times(m, s, J, v)))
     for i in range(n - 1, -1, -1):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        kind, vi = whole(block, c + KIND), whole(block, c + VI)
+        kind, vi, rotor = whole(block, c + KIND), whole(block, c + VI), whole(block, c + ROTOR) != 0
         M, X = get_inertia(work, w + W_P), get_frame(work, w + W_G)
         if kind == REVOLUTE:
             wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0),
@@ -123,23 +125,34 @@ def backward(block, tau, work):
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, wr))
             U = column_az(M)
             D = U[1][2]
+            if rotor:
+                D = D + armature(block, vi)
             d = 1.0 / D
             y = (get(tau, vi) - phi[1][2]) * d
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[2]))
             if k >= 0:
                 carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi))
+                if rotor:
+                    call_rotor(CARRY, block, work, tau, tau, i, k)
         elif kind == PRISMATIC:
             wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0), ZERO3)
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, wr))
             U = column_lz(M)
             D = U[0][2]
+            if rotor:
+                D = D + armature(block, vi)
             d = 1.0 / D
             y = (get(tau, vi) - phi[0][2]) * d
             put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
             put(work, margins + i, pivot_margin(D, M[0]))
             if k >= 0:
                 carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi))
+                if rotor:
+                    call_rotor(CARRY, block, work, tau, tau, i, k)
+        elif rotor:
+            add_to_pair(work, w + W_PHI, inertia_times(M, get_drift(work, w)))
+            call_rotor(ELIMINATE, block, work, tau, tau, i, k)
         elif kind == BALL:
             phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_drift(work, w)))
             F, pivot = ldl3(M[2])
@@ -186,6 +199,12 @@ def forward(block, udot, work):
             second = fma(-get(work, w + W_ELIM), dot6(U, (a, o)), get(work, w + W_ELIM + 1))
             put(udot, vi, second)
             put_pair(work, w + W_V, ((a[0] + b[0], a[1] + b[1], a[2] + second), o))
+        elif whole(block, c + ROTOR) != 0:
+            put_pair(work, w + W_V, (a, o))
+            call_rotor(SPEEDS, block, work, udot, udot, i, k)
+            for j in range(freedoms(kind)):
+                put(udot, vi + j, get(work, speeds_at(block) + vi + j))
+            add_to_pair(work, w + W_V, (b, s))
         elif kind == BALL:
             F, Q = get6(work, w + W_ELIM), get_inertia(work, w + W_P)[1]
             turn = sub(get3(work, w + W_ELIM + 6), ldl3_solve(F, tmul(Q, a)))

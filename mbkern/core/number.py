@@ -12,7 +12,7 @@ array               a number is
 
 Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `larger`,
 `magnitude`, `with_sign`.
-All reads and writes go through `get` and `put`; `whole` reads an integer of the model block.
+All reads and writes go through `get` and `put`, for tuples through a `door`; `whole` reads an integer of the block.
 """
 
 import math
@@ -23,6 +23,7 @@ LANES = 4  # 4 doubles fill an AVX2 register; wider vectors spill
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # pi/2 in three doubles
+MAGIC = 6755399441055744.0  # 1.5 * 2^52: the last bit of a sum with it has the value 1
 # minimax polynomials of sin and cos on [-pi/4, pi/4] (the coefficients of FreeBSD's msun)
 SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)
@@ -40,6 +41,28 @@ if PLAIN:
 
     def whole(array, i):
         return int(array[i])
+
+    def door(pattern):
+        """`get` and `put` for tuples of numbers: 3 is (x, y, z), (3, 3) a pair of such, and so on."""
+        if isinstance(pattern, int):
+            size, parts = pattern, [(get, put, k) for k in range(pattern)]
+        else:
+            size, parts = 0, []
+            for part in pattern:
+                parts.append((*door(part), size))
+                size += _size(part)
+
+        def get_tuple(array, i):
+            return tuple(read(array, i + at) for read, _, at in parts)
+
+        def put_tuple(array, i, x):
+            for (_, write, at), value in zip(parts, x, strict=True):
+                write(array, i + at, value)
+
+        return get_tuple, put_tuple
+
+    def _size(pattern):
+        return pattern if isinstance(pattern, int) else sum(map(_size, pattern))
 
     def sincos(x):
         if isinstance(x, float):
@@ -147,12 +170,6 @@ else:
         return builder.call(function, args, fastmath=flags)
 
     @intrinsic
-    def _rint(typingctx, x):
-        def codegen(context, builder, sig, args):
-            return _call_llvm(builder, "rint", args)
-        return x(x), codegen
-
-    @intrinsic
     def root(typingctx, x):
         """Square root."""
         def codegen(context, builder, sig, args):
@@ -199,34 +216,39 @@ else:
         return number(a, b, c), codegen
 
     @intrinsic
-    def _where_zero(typingctx, x, a, b):
-        """a where x == 0, else b; no branch."""
+    def _quadrant(typingctx, k, s, c):
+        """Sine and cosine of r + k pi/2 from those of r; k is an integer plus `MAGIC`, its last bits say which."""
         def codegen(context, builder, sig, args):
             t = args[0].type
-            zero = ir.Constant(t, [0.0] * LANES) if isinstance(t, ir.VectorType) else ir.Constant(t, 0.0)
-            return builder.select(builder.fcmp_ordered("==", args[0], zero), args[1], args[2])
-        return a(x, a, b), codegen
+            word = ir.VectorType(ir.IntType(64), LANES) if isinstance(t, ir.VectorType) else ir.IntType(64)
+
+            def number(x):
+                return ir.Constant(word, [x] * LANES if isinstance(t, ir.VectorType) else x)
+
+            def signed(x, bits):  # the second last bit as a sign
+                sign = builder.and_(builder.shl(bits, number(62)), number(-2**63))
+                return builder.bitcast(builder.xor(builder.bitcast(x, word), sign), t)
+            bits = builder.bitcast(args[0], word)
+            odd = builder.icmp_signed("<", builder.shl(bits, number(63)), number(0))
+            sine, cosine = builder.select(odd, args[2], args[1]), builder.select(odd, args[1], args[2])
+            pair = signed(sine, bits), signed(cosine, builder.add(bits, number(1)))
+            return context.make_tuple(builder, sig.return_type, pair)
+        return types.UniTuple(k, 2)(k, k, k), codegen
 
     @exact
     def sincos(x):
         """Sine and cosine, no branch, within 2 units of the last place for |x| < 1e12.
 
         Cody-Waite reduction: x - k pi/2 with pi/2 in three parts. The first fma is exact, because both x and
-        k HALF_PI[0] are multiples of 2^-53 and the difference is smaller than 1.
+        k HALF_PI[0] are multiples of 2^-53 and the difference is smaller than 1. Adding `MAGIC` rounds to an integer.
         """
-        k = _rint(x * TWO_OVER_PI)
+        shifted = fma(x, TWO_OVER_PI, MAGIC)
+        k = shifted - MAGIC
         r = fma(-k, HALF_PI[2], fma(-k, HALF_PI[1], fma(-k, HALF_PI[0], x)))
         z = r * r
         s = fma(z, fma(z, fma(z, fma(z, fma(z, SIN[5], SIN[4]), SIN[3]), SIN[2]), SIN[1]), SIN[0])
         c = fma(z, fma(z, fma(z, fma(z, fma(z, COS[5], COS[4]), COS[3]), COS[2]), COS[1]), COS[0])
-        s = fma(r * z, s, r)
-        c = fma(z * z, c, fma(z, -0.5, 1.0))
-        # quadrant k mod 4: odd quadrants exchange sine and cosine, the upper two change sign
-        odd = k - 2.0 * _rint(k * 0.5)
-        half = _rint(k * 0.5 - 0.25)
-        parity = half - 2.0 * _rint(half * 0.5)
-        sign = 1.0 - 2.0 * parity * parity
-        return _where_zero(odd, s, c) * sign, _where_zero(odd, c, -s) * sign
+        return _quadrant(shifted, fma(r * z, s, r), fma(z * z, c, fma(z, -0.5, 1.0)))
 
     @intrinsic
     def array_at(typingctx, address, size):
@@ -288,3 +310,46 @@ else:
             pointer = builder.bitcast(_pointer(context, builder, sig, args), ir.DoubleType().as_pointer())
             return builder.fptosi(builder.load(pointer, align=8), ir.IntType(types.intp.bitwidth))
         return types.intp(array, types.intp), codegen
+
+    def door(pattern):
+        """`get` and `put` for tuples of numbers: 3 is (x, y, z), (3, 3) a pair of such, and so on."""
+        def tuple_of(number, shape):
+            parts = [number] * shape if isinstance(shape, int) else [tuple_of(number, part) for part in shape]
+            return types.Tuple(parts)
+
+        def place(builder, i, at):
+            return builder.add(i, ir.Constant(i.type, at))
+
+        @intrinsic
+        def get_tuple(typingctx, array, i):
+            number = types.float64 if array.ndim == 1 else lanes
+
+            def codegen(context, builder, sig, args):
+                def read(shape, kind, at):
+                    if not isinstance(kind, types.BaseTuple):
+                        where = _pointer(context, builder, sig, (args[0], place(builder, args[1], at)))
+                        return builder.load(where, align=8), at + 1
+                    values = []
+                    for part, k in zip([None] * shape if isinstance(shape, int) else shape, kind, strict=True):
+                        value, at = read(part, k, at)
+                        values.append(value)
+                    return context.make_tuple(builder, kind, values), at
+                return read(pattern, sig.return_type, 0)[0]
+            return tuple_of(number, pattern)(array, types.intp), codegen
+
+        @intrinsic
+        def put_tuple(typingctx, array, i, x):
+            def codegen(context, builder, sig, args):
+                def write(kind, value, at):
+                    if isinstance(kind, types.BaseTuple):
+                        for k, part in enumerate(kind):
+                            at = write(part, builder.extract_value(value, k), at)
+                        return at
+                    where = _pointer(context, builder, sig, (args[0], place(builder, args[1], at)))
+                    builder.store(value if array.ndim == 1 else _splat(builder, value), where, align=8)
+                    return at + 1
+                write(sig.args[2], args[2], 0)
+                return context.get_dummy_value()
+            return types.void(array, types.intp, x), codegen
+
+        return get_tuple, put_tuple

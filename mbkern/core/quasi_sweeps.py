@@ -1,6 +1,7 @@
 """Mass matrix and bias of a tree for :mod:`.quasi_tree`.
 
-    mass   composite inertias, leaves first; of each freedom the momentum that its unit speed gives, down to the root
+    mass   composite inertias, leaves first; of each freedom the momentum that its unit speed gives, down to the root;
+           rotors on the diagonal
     bias   one sweep outward   v = C v_k + e rate,   w = C w_k + wr,   R = M w + Omega M v   (udot = 0, w less g)
            one sweep inward    R_k += C^T R,   h = e^T R
 
@@ -17,17 +18,15 @@ from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .inverse_dynamics import W_W, put_drive_margins
 from .jit import inline, kernel
-from .joints import (
-    add_projection, ball_frame, free_frame, freedoms, prismatic_frame, put_frames, revolute_frame, twist_axis,
-    unit_twist,
-)
+from .joints import add_projection, freedoms, put_frame_of, twist_axis, unit_twist
 from .layout import (
-    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, HAS_PASSIVE, INERTIA, KIND, MASS, MOMENT, N_DRIVES, N_NODES, NV, PARENT,
-    PRISMATIC, QI, REVOLUTE, SUBTREE_MASS, VI, W_G, W_MOMENT, W_PHI, W_R, W_V,
+    BALL, DRIVEN_REVOLUTE, FREE, GRAVITY, HAS_PASSIVE, HAS_ROTORS, INERTIA, KIND, MASS, MOMENT, N_DRIVES, N_NODES, NV,
+    PARENT, PRISMATIC, QI, REVOLUTE, ROTORS_SIZE, SUBTREE_MASS, VI, W_G, W_MOMENT, W_PHI, W_R, W_V,
     add_to3, add_to6, add_to_pair, drive_values, get3, get6, get33, get_frame, get_pair, node_row, put3, put6,
-    put_frame, put_pair, speeds_at, work_row,
+    put_pair, speeds_at, work_row,
 )
 from .number import get, put, whole
+from .rotors import armature
 from .spatial import (
     ZERO6, add6, force_to_parent, motion_to_child, omega_times, omega_transposed_times, rigid_times, rigid_to_parent,
 )
@@ -35,25 +34,6 @@ from .vec3 import ZERO3, add, dot, mul, neg, tmul
 
 
 # ---- mass matrix ----
-@inline
-def put_frames_beyond(block, rails, q, work):
-    """Frames of all nodes but the rails."""
-    if rails == 0:
-        put_frames(block, q, work)
-        return
-    for i in range(rails, whole(block, N_NODES)):
-        c, w = node_row(i), work_row(i)
-        kind, qi = whole(block, c + KIND), whole(block, c + QI)
-        if kind == REVOLUTE:
-            put_frame(work, w + W_G, revolute_frame(block, c, get(q, qi)))
-        elif kind == PRISMATIC:
-            put_frame(work, w + W_G, prismatic_frame(block, c, get(q, qi)))
-        elif kind == BALL:
-            put_frame(work, w + W_G, ball_frame(block, c, q, qi))
-        else:  # nothing is driven where there are rails
-            put_frame(work, w + W_G, free_frame(block, c, q, qi))
-
-
 @inline
 def along_rails(axes, rails, k, j, f):
     """Component along rail j of a force f on what rail k carries."""
@@ -111,6 +91,11 @@ def put_mass_matrix(block, rails, axes, out, work):
             else:
                 F = rigid_times(m, s, J, unit_twist(twist_axis(kind, a)))
             put_column(block, rails, axes, i, vi + a, F, nv, out, work)
+    if whole(block, HAS_ROTORS) != 0:
+        for i in range(rails, n):
+            c = node_row(i)
+            for j in range(whole(block, c + VI), whole(block, c + VI) + freedoms(whole(block, c + KIND))):
+                put(out, j * nv + j, get(out, j * nv + j) + armature(block, j))
 
 
 @kernel
@@ -120,7 +105,8 @@ def mass_and_frames(block, rails, axes, t, q, out, work):
     if driven:
         evaluate_drives(block, t, work)
         put_drive_margins(block, work)
-    put_frames_beyond(block, rails, q, work)
+    for i in range(rails, whole(block, N_NODES)):
+        put_frame_of(block, i, q, work)
     put_mass_matrix(block, rails, axes, out, work)
     return status(block, work) if driven else OK
 
@@ -166,7 +152,7 @@ def put_node_motion(block, c, w, kw, at_rest, v, work):
 
 @kernel
 def bias(block, rails, axes, q, v, h, work):
-    """h: inverse dynamics without accelerations, less springs and dampers; drive values and frames are there."""
+    """h: inverse dynamics without accelerations, less springs, dampers, rotors; drive values and frames are there."""
     n, nv = whole(block, N_NODES), whole(block, NV)
     ground = work_row(n)
     put3(work, ground + W_W, neg(get3(block, GRAVITY)))
@@ -193,7 +179,7 @@ def bias(block, rails, axes, q, v, h, work):
             for j in range(k + 1):
                 vj = whole(block, node_row(j) + VI)
                 put(h, vj, get(h, vj) + along_rails(axes, rails, k, j, f))
-    if whole(block, HAS_PASSIVE) != 0:
+    if whole(block, HAS_PASSIVE) != 0 or whole(block, ROTORS_SIZE) != 0:
         speeds = speeds_at(block)
         for j in range(nv):
             put(work, speeds + j, get(v, j))

@@ -5,24 +5,23 @@ workspace of the tree, where `tree_mass` leaves drive values and frames for the 
 :mod:`.quasi_sweeps`.
 """
 
-from numba import carray
-
 from .cabi import LOAD, address_of
 from .checks import OK
 from .entry import UNKNOWN
-from .jit import c_function, exact, kernel
+from .jit import c_function, exact, inline, kernel
 from .joints import put_rates
 from .layout import (
     BODY_G, BODY_NODE, INERTIA, MASS, MOMENT, N_NODES, NQ, NV, W_G, W_PHI, W_V, body_row, get3, get6, get33, get_pair,
-    node_row, put_pair, work_row,
+    node_row, put3, put_pair, work_row,
 )
 from .momenta import project_forces, put_velocities
 from .number import array_at, get, put, whole
 from .quasi import (
-    AT_AXES, AT_BLOCK, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, RAILS, RHEONOMIC,
-    SINGULAR_TREE, STATUS, axes_of,
+    AT_AXES, AT_BLOCK, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, QUATERNION, RAILS,
+    RHEONOMIC, SINGULAR_TREE, STATUS, axes_of,
 )
 from .quasi_sweeps import bias, mass_and_frames
+from .rotors import add_rotors
 from .spatial import rigid_times
 from .vec3 import axpy, cross, dot, mul, scale
 
@@ -37,12 +36,19 @@ def momenta(block, v, p, work):
                          get_pair(work, w + W_V))
         put_pair(work, w + W_PHI, mu)
     project_forces(block, p, work)
+    add_rotors(block, v, p)
 
 
 @kernel
 def rates(block, q, v, qdot):
     """qdot = N(q) v."""
     put_rates(block, q, v, 0, qdot)
+
+
+@exact
+def numbers(pointer, n):
+    """An array over n numbers at a pointer."""
+    return array_at(address_of(pointer), n)
 
 
 @exact
@@ -59,10 +65,10 @@ def tree_mass(t, q, v, out, user):
     address = address_of(user)
     frame, (block, work, rails, axes) = array_at(address, HEADER), tree(address)
     m = whole(block, NV)
-    if mass_and_frames(block, rails, axes, t, carray(q, whole(block, NQ)), carray(out, m * m), work) != OK:
+    if mass_and_frames(block, rails, axes, t, numbers(q, whole(block, NQ)), numbers(out, m * m), work) != OK:
         put(frame, STATUS, SINGULAR_TREE)
     elif whole(frame, RHEONOMIC) != 0:
-        momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), carray(out, m * m + m)[m * m:], work)
+        momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), array_at(address_of(out) + 8 * m * m, m), work)
 
 
 @c_function(LOAD)
@@ -70,51 +76,84 @@ def tree_bias(t, q, v, out, user):
     """h at the configuration of the last `tree_mass`."""
     block, work, rails, axes = tree(address_of(user))
     m = whole(block, NV)
-    bias(block, rails, axes, carray(q, whole(block, NQ)), carray(v, m), carray(out, m), work)
+    bias(block, rails, axes, numbers(q, whole(block, NQ)), numbers(v, m), numbers(out, m), work)
+
+
+@inline
+def rotation_axes(block, body, work):
+    """Axes a and b of the last three rotations before a body (the third is z), in the axes of its node."""
+    node = whole(block, body_row(block, body) + BODY_NODE)
+    G, H = get33(work, work_row(node) + W_G), get33(work, work_row(node - 1) + W_G)
+    return mul(G, (H[0][2], H[1][2], H[2][2])), (G[0][2], G[1][2], G[2][2])
 
 
 @kernel
-def named(block, work, frame, at, nu, q, v, out):
-    """Y and rates, by a table of rows, of quasi-velocities with a name; frames are in the workspace already.
+def named_rows(block, work, frame, at, nu, q, out):
+    """Y, by a table of rows, of quasi-velocities with a name; frames are in the workspace already.
 
-    A speed; the rate of a position of a free joint, w . v with a direction w that turns against the body; a component
-    of the angular velocity, in body axes, of a body behind three rotations about axes a, b, c.
+    A speed (its row does not change: it is there); the rate of a position of a free joint, w . v with a direction w
+    that turns against the body; a component of the angular velocity, in body axes, of a body behind three rotations.
     """
     m, i = whole(block, NV), 0
     while i < nu:
         row = at + i * IGNORABLE
-        first, body = whole(frame, row + FIRST), whole(frame, row + BODY)
-        if body < 0:
-            _, weights, n = axes_of(frame, row, q)
-            put(out, i * m + first, weights[0])
-            if n == 3:
-                put(out, i * m + first + 1, weights[1]); put(out, i * m + first + 2, weights[2])
-                put(out, nu * m + nu + i, dot(weights, cross(get3(v, first + 3), get3(v, first))))
+        body, y = whole(frame, row + BODY), i * m + whole(frame, row + FIRST)
+        if body >= 0:
+            a, b = rotation_axes(block, body, work)
+            place = body_row(block, body) + BODY_G
+            while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
+                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
+                put3(out, y, (dot(axis, a), dot(axis, b), axis[2]))
+                i, y = i + 1, y + m
+        else:
+            if whole(frame, row + QUATERNION) >= 0:
+                _, weights, _ = axes_of(frame, row, q)
+                put3(out, y, weights)
             i += 1
-            continue
-        node, place = whole(block, body_row(block, body) + BODY_NODE), body_row(block, body) + BODY_G
-        G, H = get33(work, work_row(node) + W_G), get33(work, work_row(node - 1) + W_G)
-        b = (G[0][2], G[1][2], G[2][2])
-        a = mul(G, (H[0][2], H[1][2], H[2][2]))
-        va, vb, vc = get3(v, first)
-        turn = axpy(va, cross(a, axpy(vb, b, (0.0, 0.0, vc))), scale(vb * vc, (b[1], -b[0], 0.0)))
-        while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
-            axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
-            y = i * m + first
-            put(out, y, dot(axis, a)); put(out, y + 1, dot(axis, b)); put(out, y + 2, axis[2])
-            put(out, nu * m + nu + i, dot(axis, turn))
+
+
+@kernel
+def named_rates(block, work, frame, at, nu, q, v, out):
+    """Ydot v of the same."""
+    m, i = whole(block, NV), 0
+    while i < nu:
+        row = at + i * IGNORABLE
+        first, body = whole(frame, row + FIRST), whole(frame, row + BODY)
+        if body >= 0:
+            a, b = rotation_axes(block, body, work)
+            place = body_row(block, body) + BODY_G
+            va, vb, vc = get3(v, first)
+            turn = axpy(va, cross(a, axpy(vb, b, (0.0, 0.0, vc))), scale(vb * vc, (b[1], -b[0], 0.0)))
+            while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
+                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
+                put(out, nu * m + nu + i, dot(axis, turn))
+                i += 1
+        else:
+            if whole(frame, row + QUATERNION) >= 0:
+                _, weights, _ = axes_of(frame, row, q)
+                put(out, nu * m + nu + i, dot(weights, cross(get3(v, first + 3), get3(v, first))))
             i += 1
 
 
 @c_function(LOAD)
 def tree_quasi(t, q, v, out, user):
-    """Y, Z = 0 and rates of quasi-velocities by name, at the configuration of the last `tree_mass`."""
+    """Y of quasi-velocities by name, at the configuration of the last `tree_mass`; Z = 0 is there already."""
     address = address_of(user)
     block, work, _, _ = tree(address)
     frame = array_at(address, UNKNOWN)
     nu, m = whole(frame, NU), whole(block, NV)
-    named(block, work, frame, whole(frame, AT_ROWS), nu, carray(q, whole(block, NQ)), carray(v, m),
-          carray(out, nu * m + 2 * nu))
+    named_rows(block, work, frame, whole(frame, AT_ROWS), nu, numbers(q, whole(block, NQ)), numbers(out, nu * m))
+
+
+@c_function(LOAD)
+def tree_quasi_rates(t, q, v, out, user):
+    """Their rates."""
+    address = address_of(user)
+    block, work, _, _ = tree(address)
+    frame = array_at(address, UNKNOWN)
+    nu, m = whole(frame, NU), whole(block, NV)
+    named_rates(block, work, frame, whole(frame, AT_ROWS), nu, numbers(q, whole(block, NQ)), numbers(v, m),
+                numbers(out, nu * m + 2 * nu))
 
 
 @c_function(LOAD)
@@ -122,4 +161,4 @@ def tree_rates(t, q, v, out, user):
     """qdot = N(q) v."""
     block, _, _, _ = tree(address_of(user))
     nq = whole(block, NQ)
-    rates(block, carray(q, nq), carray(v, whole(block, NV)), carray(out, nq))
+    rates(block, numbers(q, nq), numbers(v, whole(block, NV)), numbers(out, nq))

@@ -1,11 +1,12 @@
 """Hamilton's equations proper (DAH): the mass matrix along the paths to the root, factored without fill (Algorithm 3).
 
-    (B^T M B) u = p - B^T M phi,   B = T A,   phi = T vr,   T = S^-1,   then v, mu and pdot as in the extended system
+    (B^T M B + r) u = p - B^T M phi,   B = T A,   phi = T vr,   T = S^-1,   then v, mu, pdot as in the extended system
 
 Ivanov & Shimanovskiy 2023, DAH; method "dah". On nodes, so that A is a constant unit twist e in each node's own frame:
 
     backward   Mc_k += C^T Mc C                                composite inertia: mass, first moment, inertia
                H_jk = e_k^T C^T ... C^T Mc_j e_j               for k on the way from j to the root, no others
+               H_jj += r_j                                     inertia of the rotor (armature)
                D_j = H_jj,   L_jk = H_jk / D_j,   H_kl -= L_jk H_jl,   b_k -= L_jk b_j
     forward    u_j = b_j / D_j - sum over k of L_jk u_k,   v = C v_k + e u
                mu_k += C^T mu,   pdot = e^T (F* - Omega mu)    and once more from the leaves
@@ -17,7 +18,6 @@ work is linear; on a chain the rows grow, work is cubic and memory quadratic.
 
 from .checks import STALE, stale, status
 from .drives import evaluate_drives
-from .extended import PIVOT_TOLERANCE, pivot_margin
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
@@ -25,12 +25,16 @@ from .joints import (
 )
 from .layout import (
     BALL, BEFORE, DEPTH, DRIVEN_REVOLUTE, FREE, GRAVITY, INERTIA, KIND, MASS, MASS_ROW, MOMENT, N_BEFORE, N_DRIVES,
-    N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE, SUBTREE_MASS, VI, W_G, W_GRAVITY, W_MOMENT, W_PHI, W_R, W_V,
+    N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE, ROTOR, SUBTREE_MASS, VI, W_G, W_GRAVITY, W_MOMENT, W_PHI, W_R, W_V,
     add_to3, add_to6, add_to_pair, coordinate_row, drive_values, get3, get6, get_frame, get_pair,
     margins_at, node_row, put3, put6, put_pair, speeds_at, work_row, work_size,
 )
 from .number import fma, get, put, smaller, whole
-from .spatial import ZERO6, add6, dot6, force_to_parent, motion_to_child, omega_times, rigid_times, rigid_to_parent
+from .rotors import armature
+from .spatial import (
+    PIVOT_TOLERANCE, ZERO6, add6, dot6, force_to_parent, motion_to_child, omega_times, pivot_margin, rigid_times,
+    rigid_to_parent,
+)
 from .vec3 import add, axpy, cross, mul, neg, sub
 
 Z_TURN = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
@@ -85,6 +89,10 @@ def put_mass(block, work):
             for a in range(freedoms(kind)):
                 at = H + whole(block, coordinate_row(block, vi + a) + MASS_ROW)
                 put_row(block, i, depth + a + 1, rigid_times(m, s, J, unit_twist(twist_axis(kind, a))), at, work)
+        if whole(block, c + ROTOR) != 0:
+            for a in range(freedoms(kind)):
+                at = H + whole(block, coordinate_row(block, vi + a) + MASS_ROW) + depth + a
+                put(work, at, get(work, at) + armature(block, vi + a))
 
 
 @inline

@@ -12,11 +12,14 @@ M          inertia (P, Q, R): [[P, Q], [Q^T, R]] with P, R symmetric (6 numbers)
 from .jit import inline
 from .number import fma, smaller
 from .vec3 import (
-    ZERO3, add, axpy, congruence, cross, dot, full, matmul, mul, scale, scongruence, smul, sub, tmul, transpose,
+    ZERO3, add, axpy, congruence, cross, dot, full, matmul, mul, sadd, scale, scongruence, smul, sub, tmul, transpose,
 )
 
 ZERO6 = (ZERO3, ZERO3)
+NO_INERTIA = ((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (ZERO3, ZERO3, ZERO3), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+# A pivot below this part of the inertia's trace is nothing but rounding: the joint has nothing to move.
+PIVOT_TOLERANCE = 3e-15
 
 
 @inline
@@ -81,6 +84,12 @@ def force_to_parent(X, F):
 
 
 @inline
+def shift_force(rho, F):
+    """C^T F of a frame with the axes of its parent, its origin at rho."""
+    return (F[0], minus_cross(F[1], F[0], rho))
+
+
+@inline
 def force_to_child(X, F):
     """C^-T F."""
     G, rho = X
@@ -107,6 +116,15 @@ def omega_transposed_times(v, x):
 def rigid_inertia(m, s, J):
     """M of a rigid body: mass m, first moment s = m rc, inertia J about the origin."""
     return ((m, 0.0, 0.0, m, 0.0, m), ((0.0, s[2], -s[1]), (-s[2], 0.0, s[0]), (s[1], -s[0], 0.0)), J)
+
+
+@inline
+def plus_rigid(M, m, s, J):
+    """M and the inertia of a rigid body."""
+    P, Q, R = M
+    return ((P[0] + m, P[1], P[2], P[3] + m, P[4], P[5] + m),
+            ((Q[0][0], Q[0][1] + s[2], Q[0][2] - s[1]), (Q[1][0] - s[2], Q[1][1], Q[1][2] + s[0]),
+             (Q[2][0] + s[1], Q[2][1] - s[0], Q[2][2])), sadd(R, J))
 
 
 @inline
@@ -137,19 +155,55 @@ def inertia_times(M, v):
 
 
 @inline
+def inertia_times_plus(M, v, a):
+    """M v + a."""
+    P, Q, R = M
+    (u, w), F, T, S = v, full(P), transpose(Q), full(R)
+    return ((dot_plus(F[0], u, dot_plus(Q[0], w, a[0][0])), dot_plus(F[1], u, dot_plus(Q[1], w, a[0][1])),
+             dot_plus(F[2], u, dot_plus(Q[2], w, a[0][2]))),
+            (dot_plus(T[0], u, dot_plus(S[0], w, a[1][0])), dot_plus(T[1], u, dot_plus(S[1], w, a[1][1])),
+             dot_plus(T[2], u, dot_plus(S[2], w, a[1][2]))))
+
+
+@inline
+def dot_plus(a, b, x):
+    """a b + x."""
+    return fma(a[0], b[0], fma(a[1], b[1], fma(a[2], b[2], x)))
+
+
+@inline
 def inertia_to_parent(X, M):
     """C^T M C: turn by G, then shift by rho."""
     G, rho = X
-    P, Q0, R0 = scongruence(G, M[0]), congruence(G, M[1]), scongruence(G, M[2])
-    F = full(P)
-    Q = (sub(Q0[0], cross(F[0], rho)), sub(Q0[1], cross(F[1], rho)), sub(Q0[2], cross(F[2], rho)))
-    # R = R0 + rho~ Q - (rho~ Q0)^T, the two halves of a symmetric matrix
-    T0, T = transpose(Q0), transpose(Q)
-    a0, a1, a2 = cross(rho, T[0]), cross(rho, T[1]), cross(rho, T[2])
-    b0, b1, b2 = cross(T0[0], rho), cross(T0[1], rho), cross(T0[2], rho)
-    R = (R0[0] + a0[0] - b0[0], R0[1] + a1[0] - b0[1], R0[2] + a2[0] - b0[2],
-         R0[3] + a1[1] - b1[1], R0[4] + a2[1] - b1[2], R0[5] + a2[2] - b2[2])
-    return (P, Q, R)
+    return shift_inertia(rho, (scongruence(G, M[0]), congruence(G, M[1]), scongruence(G, M[2])))
+
+
+@inline
+def shift_inertia(rho, M):
+    """C^T M C of a frame with the axes of its parent, its origin at rho."""
+    P, A, R = M
+    F, (x, y, z) = full(P), rho
+    B = (minus_cross(A[0], F[0], rho), minus_cross(A[1], F[1], rho), minus_cross(A[2], F[2], rho))  # A - P rho~
+    # R + rho~ B - (rho~ A)^T, the upper half of a symmetric matrix
+    return (P, B, (sum4(y, B[2][0], z, B[1][0], y, A[2][0], z, A[1][0], R[0]),
+                   sum4(y, B[2][1], z, B[1][1], z, A[0][0], x, A[2][0], R[1]),
+                   sum4(y, B[2][2], z, B[1][2], x, A[1][0], y, A[0][0], R[2]),
+                   sum4(z, B[0][1], x, B[2][1], z, A[0][1], x, A[2][1], R[3]),
+                   sum4(z, B[0][2], x, B[2][2], x, A[1][1], y, A[0][1], R[4]),
+                   sum4(x, B[1][2], y, B[0][2], x, A[1][2], y, A[0][2], R[5])))
+
+
+@inline
+def minus_cross(x, a, b):
+    """x - a x b."""
+    return (fma(a[2], b[1], fma(-a[1], b[2], x[0])), fma(a[0], b[2], fma(-a[2], b[0], x[1])),
+            fma(a[1], b[0], fma(-a[0], b[1], x[2])))
+
+
+@inline
+def sum4(a, b, c, d, e, f, g, h, x):
+    """x + a b - c d + e f - g h."""
+    return fma(a, b, fma(-c, d, fma(e, f, fma(-g, h, x))))
 
 
 @inline
@@ -255,3 +309,14 @@ def eliminate_angular(M, F):
     Z0, Z1, Z2 = ldl3_scale(F, Y0), ldl3_scale(F, Y1), ldl3_scale(F, Y2)
     return (P[0] - dot(Z0, Y0), P[1] - dot(Z0, Y1), P[2] - dot(Z0, Y2),
             P[3] - dot(Z1, Y1), P[4] - dot(Z1, Y2), P[5] - dot(Z2, Y2))
+
+
+@inline
+def trace(S):
+    return S[0] + S[3] + S[5]
+
+
+@inline
+def pivot_margin(pivot, S):
+    """What is left of a pivot of the block S less what rounding may have left of zero."""
+    return fma(-PIVOT_TOLERANCE, trace(S), pivot)

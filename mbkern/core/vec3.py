@@ -103,18 +103,6 @@ def sadd(A, B):
 
 
 @inline
-def shifted(a):
-    """Parent axes of a vector whose axes are the parent's, shifted once: x is the parent's y, y its z, z its x."""
-    return (a[2], a[0], a[1])
-
-
-@inline
-def sshifted(S):
-    """`shifted` for a symmetric matrix."""
-    return (S[5], S[2], S[4], S[0], S[1], S[3])
-
-
-@inline
 def outer(a, b):
     """a b^T."""
     return (scale(a[0], b), scale(a[1], b), scale(a[2], b))

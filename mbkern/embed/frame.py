@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import inputs, plain
 from ..callbacks import load_callback
+from ..core import cabi
 from ..errors import MbkernError
 from ..inputs import Array
 
@@ -25,7 +26,7 @@ class Frame:
     array : array
         block | work | loads, see :mod:`mbkern.core.layout`.
     address : int
-        Of the C function void (double t, const double *y, double *dydt, void *user) of the system's method.
+        Of the C function void (double t, const double *y, double *dydt, void *user).
     user : int
         Address of the frame.
     status : int
@@ -42,8 +43,8 @@ class Frame:
         self.array[L.FRAME_SIZE], self.array[L.AT_LOADS] = self.array.size, at
         self.user = self.array.ctypes.data
         self.model = model
-        self.address: int = system._method.ode.address
-        self.array[L.ODE_CALL] = self.address
+        self.address: int = cabi.ode.address
+        self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, system._method.native.address
         self._alive: list[Any] = list(system._callbacks)
         if tau is not None:
             self.array[L.HAS_TAU] = 1.0

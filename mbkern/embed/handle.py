@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core import cabi
 from ..errors import StateError
 from ..explain import error_of
 from .frame import Frame
@@ -61,7 +62,7 @@ class CFunc(Frame):
     Attributes
     ----------
     address : int
-        Of the function. The same for all models with this method.
+        Of the function. The same for all models and methods.
     size : int
         Numbers in y and in dydt: nq + nv.
 
@@ -79,7 +80,6 @@ class CFunc(Frame):
     def __init__(self, system: System, tau: Any = None, wrench: Any = None) -> None:
         super().__init__(system, tau, wrench)
         self.size: int = self.model.nq + self.model.nv
-        self._ode_tau = system._method.ode_tau
         self._method = system.method
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class CFunc(Frame):
     @property
     def address_tau(self) -> int:
         """Of ``void (double t, const double *y, const double *tau, double *dydt, void *user)``, tau (nv) added."""
-        return int(self._ode_tau.address)
+        return int(cabi.ode_tau.address)
 
     @cached_property
     def ctypes(self) -> Any:

@@ -14,7 +14,8 @@ of operations that the Russian paper prints (ERA), line by line:
 
 Elementary operations: C x or C^T x takes 42 (C is kept as G and rho), M x of a rigid body 42, a dense 6x6 times a
 vector 66. Given, not counted, as in the papers: C, A, vr, Adot^T - A^T Omega, the weights F, the inertias, joint
-forces; for HZU also M^-1 and Z.
+forces; for HZU also M^-1 and Z. Armature r, which the papers do not have, adds n operations where A^T M* A or H_ii gets
+its diagonal; for HZU see :mod:`mbkern.core.multipliers`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Given:
     M: list[Numbers]
     F: list[Numbers]
     p: list[Numbers]
+    rotors: list[Array]  # armature of each freedom, as plain numbers
     momentum_matrix: Callable[[int, Numbers, list[Numbers]], Numbers]  # Adot^T - A^T Omega of a body from v, all qdot
 
     @property
@@ -61,6 +63,16 @@ class Given:
     def zeros(self) -> list[Numbers]:
         """A zero six-vector a body; these zeros are numbers, not literals."""
         return [self.ledger.numbers(np.zeros(6)) for _ in self.parents]
+
+    def with_rotors(self, i: int, X: Numbers) -> Numbers:
+        """The n x n matrix X of body i's joint plus the inertia of its rotors."""
+        if not self.rotors[i].any():
+            return X
+        X = X.copy()
+        for k, r in enumerate(self.ledger.numbers(self.rotors[i])):
+            if self.rotors[i][k]:
+                X[k, k] = X[k, k] + r
+        return X
 
 
 # ---- small algebra
@@ -231,7 +243,7 @@ def algorithm2(given: Given, roots: bool) -> tuple[list[Numbers], list[Numbers]]
             with under(BACKWARD, "A^T M*"):
                 W = A.T @ M[i]
             with under(BACKWARD, "(A^T M*) A"):
-                AMA = W @ A
+                AMA = given.with_rotors(i, W @ A)
             with under(BACKWARD, "factor A^T M* A"):
                 L[i], D = (ltl(AMA), None) if roots else ltdl(AMA)
             with under(BACKWARD, "p - A^T (M* vr + phi)"):
@@ -306,7 +318,7 @@ def emh_lu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
             with under(BACKWARD, "M* A"):
                 MA = M[i] @ A
             with under(BACKWARD, "A^T (M* A)"):
-                AMA = A.T @ MA
+                AMA = given.with_rotors(i, A.T @ MA)
             with under(BACKWARD, "D"):
                 D[i] = inverse(AMA)
         if k < 0:
@@ -414,7 +426,7 @@ def dah(given: Given) -> tuple[list[Numbers], list[Numbers]]:
             with under(BACKWARD, "A^T Mc"):
                 W = A.T @ M[i]
             with under(BACKWARD, "H_ii"):
-                H[i, i] = _lower(W.T, A)
+                H[i, i] = given.with_rotors(i, _lower(W.T, A))
             at = i
             for j in reversed(pattern[i]):
                 with under(BACKWARD, "(A^T Mc) C"):
@@ -504,6 +516,13 @@ def hzu(given: Given) -> tuple[list[Numbers], list[Numbers]]:
                         X[i, i] = _lower_sum(X[i, i], block) if (i, i) in X else block
                     elif j < i:
                         X[i, j] = P[i].T @ Y[j]
+    for i in range(N):
+        if given.rotors[i].any():
+            with under("multipliers", "1 / r"):
+                X[i, i] = X[i, i].copy()
+                own = given.ledger.numbers(given.rotors[i][given.rotors[i] > 0.0])
+                for k, r in enumerate(own, 6 - len(given.p[i])):
+                    X[i, i][k, k] = X[i, i][k, k] + 1.0 / r
     pattern = [[] if k < 0 else [k, *(j for j in children[k] if j < i)] for i, k in enumerate(parents)]
     lam = algorithm3(given.ledger, X, Q, pattern)
     mu = list(a)
@@ -543,10 +562,11 @@ def _inverse_inertia(given: Given, i: int) -> Numbers:
 
 
 def _complement(given: Given, i: int) -> Numbers:
-    """Z: an orthonormal basis of what the joint blocks."""
+    """Z: an orthonormal basis of what the joint blocks; then columns N with A^T N = E of the freedoms with armature."""
     A = given.A[i].astype(float).reshape(6, -1)
     left, _, _ = np.linalg.svd(A)
-    return given.ledger.numbers(left[:, A.shape[1]:])
+    N = np.linalg.pinv(A).T[:, given.rotors[i] > 0.0]
+    return given.ledger.numbers(np.hstack([left[:, A.shape[1]:], N]))
 
 
 # ---- from a model
@@ -587,6 +607,7 @@ def run(model: Model, name: str, q: Array, p: Array, t: float, tau: Array, ledge
         [ledger.numbers(M) for M in model.bodies["M"]],
         [ledger.numbers(F) for F in _weights(model, frames)],
         [ledger.numbers(p[part]) for part in parts],
+        [model.armature[part] for part in parts],
         momentum_matrix,
     )
     qdot, pdot = (np.concatenate(x).astype(float) for x in TEXTBOOK[name](given))

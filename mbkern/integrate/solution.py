@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
+from ..methods import METHODS
 from ..model.joint import Free, Step
 from .events import EventRecord
 from .kernels.dense import evaluate_dense
@@ -172,7 +173,8 @@ class Solution:
         system, nq, nv = self.system, self.q.shape[1], self.p.shape[1]
         out = np.empty((self.t.size, 3))
         block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
-        energies(block, self.t, self.q, self.p, np.empty(0), np.empty(nq), np.empty(nv), out, system.work())
+        energies(METHODS["emh-ldl"].native.address, block, self.t, self.q, self.p, np.empty(nq), np.empty(nv), out,
+                 system.work())
         return Energies(*(np.ascontiguousarray(column) for column in out.T))
 
     def drift(self) -> dict[str, float]:
@@ -182,8 +184,8 @@ class Solution:
         -------
         dict
             "energy" in J without drives, dampers, tau and wrench; "linear momentum" in kg m/s and "angular momentum"
-            in kg m^2/s (about the world's origin) when moreover nothing but free joints carries the tree and there is
-            no gravity.
+            in kg m^2/s (about the world's origin) when moreover nothing but free joints without armature carries the
+            tree and there is no gravity.
 
         Examples
         --------
@@ -205,7 +207,7 @@ class Solution:
         roots = [i for i, body in enumerate(model.body_specs) if body.parent < 0]
         floating = not np.any(model.gravity) and all(
             len(model.body_specs[i].joint.elements) == 1 and isinstance(model.body_specs[i].joint.elements[0], Free)
-            and not any(model.body_specs[i].damping) for i in roots)
+            and not any(model.body_specs[i].damping) and model.body_specs[i].armature is None for i in roots)
         if floating:
             chosen = np.unique(np.linspace(0, self.t.size - 1, SAMPLES).astype(int))
             totals = np.array([self._total_momentum(k, roots) for k in chosen])

@@ -19,26 +19,26 @@ from ..model.joint import Ball, Element, Free, Joint, Step
 from ..model.model import WORLD, Model
 from . import xml
 
-Armature = Literal["error", "drop"]
+Armature = Literal["keep", "drop"]
 #: An anchor or a reference closer to zero than this is zero.
 TINY = 1e-14
 
 
-def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = "error") -> Model:
+def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = "keep") -> Model:
     """Read a machine from an MJCF file or text; needs the package mujoco (``pip install mbkern[mjcf]``).
 
     Bodies and coordinates have the names of bodies and joints. Coordinates are MuJoCo's qpos, in the same order; a free
-    joint's linear speeds are in body axes here and in world axes there. Springs, dampers and gravity act as in MuJoCo;
-    joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`. What has no place in the
-    model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
+    joint's linear speeds are in body axes here and in world axes there. Armature, springs, dampers and gravity act as
+    in MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`. What has no place
+    in the model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
 
     Parameters
     ----------
     path_or_xml : path, str or bytes
         A file (with the files that it includes and the meshes that give masses), or the XML text itself.
-    armature : "error" or "drop"
-        What to do with rotor inertia that MuJoCo adds to the diagonal of the mass matrix. A tree of rigid bodies has no
-        such term, so by default the file is refused; "drop" leaves it out and says so in the warning.
+    armature : "keep" or "drop"
+        What to do with the rotor inertia that MuJoCo adds to the diagonal of the mass matrix: keep it (see
+        `ModelBuilder.add_body`), or leave it out and say so in the warning.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
     >>> model.coordinate_names  # doctest: +SKIP
     ('swing',)
     """
-    if armature not in ("error", "drop"):
-        raise ModelError(f"load_mjcf: armature must be 'error' or 'drop', got {checks.show(armature)}")
+    if armature not in ("keep", "drop"):
+        raise ModelError(f"load_mjcf: armature must be 'keep' or 'drop', got {checks.show(armature)}")
     theirs, mujoco = _compiled(path_or_xml)
     return _Reader(theirs, mujoco, armature).model()
 
@@ -96,7 +96,7 @@ class _Reader:
         self.no_springs = bool(m.opt.disableflags & off.mjDSBL_SPRING)
         self.no_dampers = bool(m.opt.disableflags & off.mjDSBL_DAMPER)
         weightless = bool(m.opt.disableflags & off.mjDSBL_GRAVITY)
-        self._refuse()
+        self._list_approximated()
         builder = ModelBuilder(gravity=np.zeros(3) if weightless else np.array(m.opt.gravity), name=self._model_name())
         for b in range(1, m.nbody):
             try:
@@ -148,6 +148,7 @@ class _Reader:
             "rest": rest,
             "limits": tuple(zip(*limits, strict=True)) if limits else None,
             "friction": m.dof_frictionloss[dofs].tolist(),
+            "armature": m.dof_armature[dofs].tolist() if self.armature == "keep" else None,
             "check_inertia": False,  # MuJoCo has checked it
         }
 
@@ -208,15 +209,10 @@ class _Reader:
 
     # ---- what does not map ------------------------------------------------------------------------------------------
 
-    def _refuse(self) -> None:
+    def _list_approximated(self) -> None:
         m = self.m
         rotors = [m.joint(int(j)).name or f"joint {j}" for j in np.unique(m.dof_jntid[m.dof_armature != 0.0])]
-        if rotors and self.armature == "error":
-            raise ModelError(
-                f"load_mjcf: armature on {_some(rotors)}: rotor inertia on the diagonal of the mass matrix alone "
-                "belongs to no rigid body of the tree; load with armature=\"drop\" to leave it out"
-            )
-        if rotors:
+        if rotors and self.armature == "drop":
             self.notes.append(f"armature of {_some(rotors)}")
         for name, what in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):
             if np.any(getattr(m, name, 0.0)):

@@ -65,6 +65,8 @@ class _Writer:
     def _body(self, body: Body, v_offset: int) -> None:
         if any(body.stiffness):
             raise ModelError("URDF has no springs; set its stiffness to 0 and apply the spring as tau")
+        if body.armature is not None:
+            raise ModelError("URDF has no rotor inertia; save the model as JSON, or set its armature to 0")
         parent = WORLD if body.parent < 0 else self.model.body_names[body.parent]
         R, r = np.array(body.rotation), np.array(body.position)
         elements = body.joint.elements

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from ..errors import ModelError
+from ..errors import MissingFileError, ModelError
 from ..model import checks
 
 #: Robot files nest some ten levels deep; far deeper is an attack or garbage.
@@ -104,7 +104,7 @@ def read(path_or_xml: str | bytes | PathLike[str], what: str) -> tuple[bytes, st
     try:
         return path.read_bytes(), f"{path}: "
     except FileNotFoundError:
-        raise ModelError(f"{what}: no file {os.fspath(path)!r}") from None
+        raise MissingFileError(f"{what}: no file {os.fspath(path)!r}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ModelError(f"{what}: cannot read {os.fspath(path)!r}: {reason}") from None

@@ -70,6 +70,7 @@ class ModelBuilder:
         rest: ArrayLike | None = None,
         limits: Sequence[Any] | None = None,
         friction: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
         check_inertia: bool = True,
     ) -> str:
         """Add one body and the joint that connects it to its parent.
@@ -103,6 +104,10 @@ class ModelBuilder:
             What the joint stands, each a number or nv numbers, infinite for no limit: see `Model.limits`. Data only.
         friction : number or nv numbers
             Coulomb friction, N or N m: see `Model.friction`. Data only.
+        armature : number or nv numbers
+            Inertia of a rotor that turns (or moves) with the freedom, seen through its gear: the rotor's own times the
+            ratio squared, kg m^2 or kg. It adds armature u^2 / 2 to the kinetic energy, hence armature to the diagonal
+            of the mass matrix, and nothing else: the rotor has no weight and its spin does not act on the parent.
         check_inertia : bool
             False takes an inertia that no rigid body has (many robot files contain such); the equations of motion hold
             as long as every joint moves a positive inertia.
@@ -153,7 +158,8 @@ class ModelBuilder:
             damping=_per_freedom(damping, joint, f"{who}: damping"),
             rest=_per_freedom(rest, joint, f"{who}: rest"),
             limits=_limits(limits, joint, f"{who}: limits"),
-            friction=_friction(friction, joint, f"{who}: friction"),
+            friction=_not_negative(friction, joint, f"{who}: friction"),
+            armature=_not_negative(armature, joint, f"{who}: armature"),
         )
         _check_springs(body, who)
         self._bodies[name] = body
@@ -252,12 +258,12 @@ def _bounds(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
     return tuple([x if isinstance(x, float) and x in infinite else checks.number(x, what) for x in entries])
 
 
-def _friction(value: Any, joint: Joint, what: str) -> tuple[float, ...] | None:
-    """Friction per freedom; None where there is none, so that equal models compare equal."""
-    friction = _per_freedom(value, joint, what)
-    if any(x < 0.0 for x in friction):
-        raise ModelError(f"{what} must not be negative, got {friction}")
-    return friction if any(friction) else None
+def _not_negative(value: Any, joint: Joint, what: str) -> tuple[float, ...] | None:
+    """`nv` numbers, none below zero; None where all are zero, so that equal models compare equal."""
+    numbers = _per_freedom(value, joint, what)
+    if any(x < 0.0 for x in numbers):
+        raise ModelError(f"{what} must not be negative, got {numbers}")
+    return numbers if any(numbers) else None
 
 
 def _check_springs(body: Body, who: str) -> None:
@@ -278,17 +284,20 @@ def _check_springs(body: Body, who: str) -> None:
 
 
 def _check_something_moves(bodies: Sequence[Body]) -> None:
-    """Refuse joints that move nothing: their articulated inertia is singular in every configuration."""
+    """Refuse joints that move nothing: their articulated inertia is singular in every configuration.
+
+    A freedom with armature always moves its rotor.
+    """
     mass = [body.mass for body in bodies]
     has_inertia = [body.mass > 0.0 or body.inertia != checks.ZERO33 for body in bodies]
     for i in range(len(bodies) - 1, -1, -1):
         body = bodies[i]
-        if body.joint.nv and not has_inertia[i]:
+        if not has_inertia[i] and any(not r for _, r in _moving(body)):
             raise ModelError(
                 f"body {body.name!r}: nothing to move: neither it nor any body it carries has mass or "
                 f"inertia, so its joint ({body.joint}) has no defined motion; give a mass or weld it"
             )
-        if not mass[i] and any(_translates(element) for element in body.joint.elements):
+        if not mass[i] and any(_translates(element, j) and not r for (element, j), r in _moving(body)):
             raise ModelError(
                 f"body {body.name!r}: no mass to move: it and the bodies it carries have inertia but no "
                 f"mass, so the translation of its joint ({body.joint}) has no defined motion; give a mass"
@@ -298,10 +307,14 @@ def _check_something_moves(bodies: Sequence[Body]) -> None:
             has_inertia[body.parent] |= has_inertia[i]
 
 
-def _translates(element: Element) -> bool:
-    return isinstance(element, Free) or (
-        isinstance(element, Step) and element.is_coordinate and element.move == "translate"
-    )
+def _moving(body: Body) -> list[tuple[tuple[Element, int], float]]:
+    """The freedoms of a joint as (element, number within it), and their armature."""
+    freedoms = [(element, j) for element in body.joint.elements for j in range(element.nv)]
+    return list(zip(freedoms, body.armature or (0.0,) * len(freedoms), strict=True))
+
+
+def _translates(element: Element, j: int) -> bool:
+    return j < 3 if isinstance(element, Free) else isinstance(element, Step) and element.move == "translate"
 
 
 def _parents_first(parents: list[int], names: list[str]) -> list[int]:

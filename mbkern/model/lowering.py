@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 _layout = plain.load("layout")
 _vec3 = plain.load("vec3")
 _spatial = plain.load("spatial")
+_turns = plain.load("turns")
+_rotors = plain.load("rotors")
 
 # A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
 SINGULAR = 1e-13
+# What rounding may leave of a zero in a product of rotations.
+ROUNDING = 4e-16
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
@@ -41,14 +45,6 @@ _ALIGNED: dict[Vector, Matrix] = {
     (0.0, 1.0, 0.0): ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
     (0.0, 0.0, 1.0): EYE,
 }
-
-
-_CYCLES: tuple[Matrix, ...] = tuple(_ALIGNED[axis] for axis in ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
-
-
-def cycle(place: Frame) -> int:
-    """1 + the number of cyclic shifts that make the axes of a frame without offset, 0 when it is not of that kind."""
-    return 1 + _CYCLES.index(place[0]) if place[1] == ORIGIN[1] and place[0] in _CYCLES else 0
 
 
 def aligned(axis: Vector) -> Matrix:
@@ -92,7 +88,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
     last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
     last_child: dict[int, int] = {}
-    mass_size = multipliers_size = 0
+    mass_size = multipliers_size = rotors_size = 0
     ground_moment: Any = (0.0, 0.0, 0.0)
     qi = vi = quaternions = 0
     for spec in body_specs:
@@ -124,18 +120,24 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
             row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
             row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
-            row[L.CYCLE] = cycle(place) if len(nodes) > first_node else 0  # not the first: its place may be varied
             before = last_speed[node] if node >= 0 else -1
             row[L.DEPTH] = coordinates[before][L.N_BEFORE] + 1 if before >= 0 else 0
             node = len(nodes)
             nodes.append(row)
             last_speed.append(vi + element.nv - 1 if element.nv else before)
+            armature = (spec.armature or (0.0,) * spec.joint.nv)[vi - first_speed:vi - first_speed + element.nv]
+            row[L.ROTOR] = float(any(armature))
+            if any(armature) and isinstance(element, Step):
+                row[L.ROTOR_INERTIA] = armature[0]
+            elif any(armature):
+                rotors_size = _rotors.SIZE
             for j in range(element.nv):
                 k = vi + j - first_speed
                 depth = int(row[L.DEPTH]) + j
                 coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
                                     qi if isinstance(element, Step) else -1,
-                                    vi + j - 1 if j else before, depth, mass_size])
+                                    vi + j - 1 if j else before, depth, mass_size, armature[j],
+                                    6 - spec.joint.nv + sum(map(bool, spec.armature[:k])) if armature[j] else -1])
                 mass_size += depth + 1
             qi += element.nq
             vi += element.nv
@@ -143,13 +145,14 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, ORIGIN)
         row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
                *(x for line in X[0] for x in line), *X[1], m, *s, *J]
-        sibling, elders, own = -1, 0, 6 - (vi - first_speed)
+        rotors = sum(x > 0.0 for x in spec.armature or ())
+        sibling, elders, own = -1, 0, 6 - (vi - first_speed) + rotors
         if spec.parent >= 0:
             sibling = last_child.get(spec.parent, -1)
             eldest = bodies[sibling if sibling >= 0 else spec.parent]
-            elders = int(6 - eldest[L.BODY_DOFS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
+            elders = int(6 - eldest[L.BODY_DOFS] + eldest[L.N_ROTORS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
             last_child[spec.parent] = len(bodies)
-        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia)]
+        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia), rotors]
         multipliers_size += own * elders + own * (own + 1) // 2
         bodies.append(row)
         m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
@@ -174,9 +177,85 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     header[L.GRAVITY:L.GRAVITY + 3] = gravity
     header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
     header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
+    header[L.HAS_ROTORS], header[L.ROTORS_SIZE] = float(any(c[L.ARMATURE] for c in coordinates)), rotors_size
     drive_rows = _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE)
     header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
-    return [*header, *chain.from_iterable(chain(nodes, bodies, coordinates)), *drive_rows]
+    rows = _turned(_table(nodes, L.NODE), _table(bodies, L.BODY))
+    return [*header, *rows, *chain.from_iterable(coordinates), *drive_rows]
+
+
+def _table(rows: list[list[Any]], width: int) -> np.ndarray:
+    """Rows as one array, of objects where numbers are arrays."""
+    if not any(isinstance(x, np.ndarray) for row in rows for x in row):
+        return np.array(rows, dtype=np.float64).reshape(-1, width)
+    table = np.empty((len(rows), width), dtype=object)
+    for i, row in enumerate(rows):
+        for j, x in enumerate(row):
+            table[i, j] = x
+    return table
+
+
+def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
+    """All numbers of nodes and bodies, the nodes' frames turned about their own z axes.
+
+    A frame may be turned about the axis of its motion. It is turned so that the axis of the node's last child lies in
+    its y-z plane: that child's place then is a turn about z, which joins its motion, and a tilt about x.
+    """
+    L, T = _layout, _turns
+    kind, parent = nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
+    n = len(nodes)
+    last = np.full(n + 1, -1)
+    last[parent] = np.arange(n)  # the ground has place -1
+    G = nodes[:, L.PLACE_G:L.PLACE_G + 9].astype(float).reshape(n, 3, 3)  # never varied
+    cosine, sine = np.ones(n + 1), np.zeros(n + 1)
+    free_to_turn = np.flatnonzero((last[:-1] >= 0) & (kind != L.BALL) & (kind != L.FREE))
+    cosine[free_to_turn], sine[free_to_turn] = _spin(G[last[free_to_turn]])[:2]
+    c, s = cosine[:-1], sine[:-1]
+    W = np.zeros((n + 1, 3, 3))
+    W[:, 0, 0] = W[:, 1, 1] = cosine
+    W[:, 0, 1], W[:, 1, 0], W[:, 2, 2] = sine, -sine, 1.0
+    G = W[:-1] @ G @ W[parent].transpose(0, 2, 1)
+    G[last[free_to_turn], 2, 0] = 0.0  # but for rounding
+    nodes[:, L.PLACE_G:L.PLACE_G + 9] = G.reshape(n, 9)
+    spin_c, spin_s, tilt_s = _spin(G)
+    nodes[:, L.TURN] = G[:, 0, 0] * spin_c + G[:, 0, 1] * spin_s
+    nodes[:, L.TURN + 1] = -(G[:, 1, 0] * spin_c + G[:, 1, 1] * spin_s)
+    nodes[:, L.TILT], nodes[:, L.TILT + 1] = G[:, 2, 2], tilt_s
+    nodes[:, L.SPIN], nodes[:, L.SPIN + 1] = spin_c, spin_s
+    rho = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]
+    is_last = last[parent] == np.arange(n)
+    here = np.array([not any(isinstance(x, np.ndarray) or x != 0.0 for x in row) for row in rho], bool)
+    has_rotor = nodes[:, L.ROTOR] != 0.0
+    in_line = is_last & (spin_s == 0.0) & ((kind == L.REVOLUTE) | (kind == L.PRISMATIC) & here)
+    route = np.select([parent < 0, in_line & here, in_line], [L.ON_GROUND, L.IN_PLACE, L.IN_LINE], L.BESIDE)
+    no_child = last[:-1] < 0
+    leaf = no_child & (kind == L.REVOLUTE) & (parent >= 0) & ~has_rotor
+    nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
+    nodes[:, L.IS_LEAF], nodes[:, L.IS_END] = leaf, no_child & ~leaf
+    _replace(rho, T.turn_z(cosine[parent], -sine[parent], rho.T))
+    _replace(nodes[:, L.MOMENT:L.MOMENT + 3], T.turn_z(c, -s, nodes[:, L.MOMENT:L.MOMENT + 3].T))
+    _replace(nodes[:, L.INERTIA:L.INERTIA + 6], T.sturn_z(c, -s, nodes[:, L.INERTIA:L.INERTIA + 6].T))
+    node = bodies[:, L.BODY_NODE].astype(int)
+    axes = bodies[:, L.BODY_G:L.BODY_G + 9].astype(float).reshape(-1, 3, 3) @ W[node].transpose(0, 2, 1)
+    bodies[:, L.BODY_G:L.BODY_G + 9] = axes.reshape(-1, 9)
+    origins = bodies[:, L.BODY_RHO:L.BODY_RHO + 3]
+    _replace(origins, T.turn_z(cosine[node], -sine[node], origins.T))
+    return [*nodes.ravel().tolist(), *bodies.ravel().tolist()]
+
+
+def _spin(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cosine and sine of the spin, and the sine of the tilt, in G = Gz(turn) Gx(tilt) Gz(spin)."""
+    x, y = G[:, 2, 0], G[:, 2, 1]
+    tilt = np.hypot(x, y)
+    spins = np.abs(x) > ROUNDING
+    tilt = np.where(spins, tilt, 1.0)
+    return np.where(spins, -y / tilt, 1.0), np.where(spins, x / tilt, 0.0), np.where(spins, tilt, -y)
+
+
+def _replace(columns: np.ndarray, values: Any) -> None:
+    """New values, a row for each column, computed from the old ones."""
+    for j, value in enumerate(list(values)):
+        columns[:, j] = value
 
 
 def _rigid(mass: Any, com: Any, inertia: Any, X: Any) -> tuple[Any, Any, list[Any]]:

@@ -93,6 +93,8 @@ class Body:
         What the joint stands, as data; None is no limit.
     friction : tuple of nv floats, or None
         Coulomb friction, as data; None is none.
+    armature : tuple of nv floats, or None
+        Inertia of a rotor per freedom, in kg m^2 or kg; None is none.
     """
 
     name: str
@@ -108,12 +110,13 @@ class Body:
     rest: tuple[float, ...]
     limits: Limits | None = None
     friction: tuple[float, ...] | None = None
+    armature: tuple[float, ...] | None = None
 
     def carried_by(self, parent: int) -> Body:
         """The same body with another parent index."""
         return Body(
             self.name, parent, self.joint, self.mass, self.com, self.inertia, self.position, self.rotation,
-            self.stiffness, self.damping, self.rest, self.limits, self.friction,
+            self.stiffness, self.damping, self.rest, self.limits, self.friction, self.armature,
         )  # fmt: skip
 
 
@@ -147,6 +150,8 @@ class Model:
         Range, speed and force that the joints stand; data only.
     friction : (nv,) array
         Coulomb friction of the joints; data only.
+    armature : (nv,) array
+        Rotor inertia of the joints: adds armature u^2 / 2 to the kinetic energy.
 
     Examples
     --------
@@ -354,6 +359,19 @@ class Model:
         array([0., 0.])
         """
         values = [x for body in self.body_specs for x in (body.friction or (0.0,) * body.joint.nv)]
+        return _frozen(np.array(values, dtype=np.float64))
+
+    @cached_property
+    def armature(self) -> NDArray[np.float64]:
+        """Rotor inertia per freedom, kg m^2 or kg: what it adds to the diagonal of the mass matrix.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.zoo.chain(2).armature
+        array([0., 0.])
+        """
+        values = [x for body in self.body_specs for x in (body.armature or (0.0,) * body.joint.nv)]
         return _frozen(np.array(values, dtype=np.float64))
 
     def _per_freedom(self, name: str) -> NDArray[np.float64]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from mbkern.errors import ModelError
+from mbkern.errors import MissingFileError, ModelError
 from mbkern.model import checks
 from mbkern.model.builder import ModelBuilder
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
@@ -31,7 +31,7 @@ _DRIVES: dict[str, tuple[type[Drive], tuple[str, ...]]] = {
 _QUATERNION_JOINTS: dict[str, type[Ball] | type[Free]] = {"ball": Ball, "free": Free}
 _BODY_FIELDS = ("mass", "com", "inertia", "position", "rotation", "stiffness", "damping", "rest")
 #: Written only where they say something, so that files without them read the same in every release of version 1.
-_OPTIONAL_FIELDS = ("limits", "friction", "check_inertia")
+_OPTIONAL_FIELDS = ("limits", "friction", "armature", "check_inertia")
 _BOUNDS = ("lower", "upper", "velocity", "effort")
 
 
@@ -56,6 +56,10 @@ def load(path: str | PathLike[str]) -> Model:
         return from_json(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: not a text file ({error})") from None
+    except FileNotFoundError:
+        raise MissingFileError(f"load: no file {fspath(path)!r}") from None
+    except OSError as error:
+        raise ModelError(f"load: cannot read {fspath(path)!r}: {error.strerror or error}") from None
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
 
@@ -127,6 +131,7 @@ def _body_to_dict(body: Body, model: Model) -> dict[str, Any]:
         **{name: _plain(getattr(body, name)) for name in _BODY_FIELDS},
         **({"limits": _limits_to_dict(body.limits)} if body.limits is not None else {}),
         **({"friction": _plain(body.friction)} if body.friction is not None else {}),
+        **({"armature": _plain(body.armature)} if body.armature is not None else {}),
         **({} if _possible(body) else {"check_inertia": False}),
     }
 

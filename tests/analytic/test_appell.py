@@ -77,7 +77,7 @@ def test_coefficients_of_random_trees(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_bias_on_driven_bases(seed):
     """u^T K u + D^T u + H is what inverse dynamics needs at udot = 0 beside gravity and springs, for any joints."""
-    model = random_model("random", 4, seed, base="driven", springs=True)
+    model = random_model("random", 4, seed, base="driven", springs=True, rotors=True)
     system, t = mb.System(model), 0.4
     rng = np.random.default_rng(seed)
     q, u = random_configuration(model, rng), rng.normal(size=model.nv)
@@ -92,7 +92,7 @@ def test_bias_on_driven_bases(seed):
                                                 ("random", "jointed", 4)])
 def test_accelerations(family, base, seed):
     """Against the dense reference; differences of S lose digits where S is large beside its parts."""
-    model = random_model(family, 6, seed, base=base, springs=True)
+    model = random_model(family, 6, seed, base=base, springs=True, rotors=True)
     rng = np.random.default_rng(seed)
     q, u, tau = random_configuration(model, rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
     system = mb.System(model)
@@ -105,9 +105,9 @@ def test_accelerations(family, base, seed):
 
 def test_lanes_and_plain_python():
     """One source: lanes give the bits of float64, plain Python the same to round-off."""
-    model = random_model("random", 5, 3, base="driven", kinds=CANONICAL, springs=True)
+    model = random_model("random", 5, 3, base="driven", kinds=CANONICAL, springs=True, rotors=True)
     system, t, n = mb.System(model), 0.4, model.nv
-    block, size = system.block.copy(), plain.load("appell").appell_size(system.block)
+    block, size = system._lane_block.copy(), plain.load("appell").appell_size(system.block)
     rng = np.random.default_rng(0)
     Q, U, tau = (rng.normal(size=(n, LANES)) for _ in range(3))
     scalar = np.zeros(size)

@@ -167,7 +167,8 @@ def random_constrained(seed, kinds=("revolute", "universal", "euler_ball", "pris
     names = ["slide"]
     for k, kind in enumerate(rng.choice(kinds, 4)):
         joint = random_joint(rng, kind if k else "revolute")
-        builder.add_body(f"b{k}", str(rng.choice(names)), **random_body_arguments(rng, joint, springs=True))
+        arguments = random_body_arguments(rng, joint, springs=True, rotors=True)
+        builder.add_body(f"b{k}", str(rng.choice(names)), **arguments)
         names.append(f"b{k}")
     system = mb.System(builder.build())
     m = system.model.nv

@@ -37,8 +37,8 @@ def same(one, other):
 
 @pytest.fixture(scope="module")
 def model():
-    """All joint types, quaternions and drives among them, springs and dampers."""
-    model = random_model("random", 24, 5, springs=True)
+    """All joint types, quaternions and drives among them, springs, dampers and rotors."""
+    model = random_model("random", 24, 5, springs=True, rotors=True)
     moves = {(int(step.move), int(step.kind)) for step in model.steps}
     assert {(0, 0), (1, 0), (2, 0), (3, 0), (0, 2)} <= moves
     return model

@@ -19,18 +19,19 @@ KERNELS = {"emh-ldl": (extended, "extended"), "emh-lu": (extended_lu, "extended_
 
 
 def tree(seed: int) -> mb.Model:
-    """A random tree over all joint types, with a driven base, a spring and a damper."""
+    """A random tree over all joint types, with a driven base, a spring, a damper and rotors."""
     builder = mb.ModelBuilder(gravity=(0.3, -0.4, -9.7))
     base = [mb.rotate("z", mb.harmonic(0.3, 2.0)), mb.translate("x")]
     inertia = (0.2, 0.3, 0.25)
-    builder.add_body("base", joint=base, mass=1.0, inertia=inertia, stiffness=3.0, damping=0.2)
+    builder.add_body("base", joint=base, mass=1.0, inertia=inertia, stiffness=3.0, damping=0.2,
+                     armature=0.7)
     joints = [mb.ball(), mb.free(), mb.universal("x", "y"), mb.prismatic((1, 2, 2)), mb.revolute("y"), mb.planar("z"),
               [mb.ball(), mb.translate("z", 0.2), mb.rotate("x")], mb.weld()]
     rng = np.random.default_rng(seed)
     for k in rng.permutation(len(joints)):
         builder.add_body(f"b{k}", parent=str(rng.choice(["base", *builder_names(builder)])), joint=joints[k],
                          mass=rng.uniform(0.5, 2), com=rng.normal(size=3) * 0.2, inertia=inertia,
-                         position=rng.normal(size=3) * 0.4)
+                         position=rng.normal(size=3) * 0.4, armature=0.1 * (k % 2))
     return builder.build()
 
 
@@ -51,7 +52,7 @@ def test_lanes_give_the_bits_of_float64(method):
     model = tree(0)
     system = mb.System(model, method)
     sweeps = KERNELS[method][0].sweeps
-    block, t = system.block.copy(), 0.4
+    block, t = system._lane_block.copy(), 0.4
     rng = np.random.default_rng(1)
     states = [model.random_state(k) for k in range(LANES)]
     Q, P = np.stack([q for q, _ in states], 1), np.stack([u for _, u in states], 1)

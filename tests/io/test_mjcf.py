@@ -96,15 +96,30 @@ def one(joint, geom='<geom size="0.1" pos="1 0.5 0.2" contype="0" conaffinity="0
     return f"<mujoco>{head}<worldbody><body>{joint}{geom}</body></worldbody></mujoco>"
 
 
-def test_armature_is_refused_or_dropped():
+def test_armature_is_kept_or_dropped():
     text = one('<joint name="motor" axis="0 1 0" armature="0.1"/>')
-    with pytest.raises(ModelError, match="armature on motor"):
-        mb.load_mjcf(text)
+    model = mb.load_mjcf(text)
+    assert model.armature.tolist() == [0.1]
+    theirs = mujoco.MjModel.from_xml_string(text)
+    assert (errors(model, theirs) < TOLERANCE).all()
     with pytest.warns(ModelWarning, match="armature of motor"):
         model = mb.load_mjcf(text, armature="drop")
-    theirs = mujoco.MjModel.from_xml_string(text)
+    assert model.armature.tolist() == [0.0]
+    assert errors(model, theirs).max() > 1e-3  # it is felt
     theirs.dof_armature[:] = 0
     assert (errors(model, theirs) < TOLERANCE).all()
+
+
+@pytest.mark.parametrize("joint", [
+    '<joint type="ball" armature="0.2"/>', '<joint type="free" armature="0.3"/>', '<joint type="slide" armature="2"/>',
+    '<joint type="slide" axis="1 1 0" armature="0.5"/><joint type="hinge" axis="0 1 0" armature="0.02"/>',
+])
+def test_armature_of_every_joint_type(joint):
+    """With an arm on the body, so that the rotor is not at the end of the tree."""
+    arm = '<body pos="0.3 0.1 0"><joint axis="0 1 0" armature="0.05"/><geom size="0.1" pos="0.4 0 0.1" contype="0" ' \
+          'conaffinity="0"/></body>'
+    text = one(joint, geom='<geom size="0.1" pos="1 0.5 0.2" contype="0" conaffinity="0"/>' + arm)
+    assert (errors(mb.load_mjcf(text), mujoco.MjModel.from_xml_string(text)) < TOLERANCE).all()
 
 
 @pytest.mark.parametrize("flag", ["gravity", "spring", "damper"])
@@ -132,4 +147,4 @@ def test_missing_file(tmp_path):
     with pytest.raises(ModelError, match="no file"):
         mb.load_mjcf(tmp_path / "nowhere.xml")
     with pytest.raises(ModelError, match="armature must be"):
-        mb.load_mjcf(MACHINE, armature="keep")
+        mb.load_mjcf(MACHINE, armature="error")

@@ -69,6 +69,7 @@ def test_limits_damping_and_friction_survive():
     (mb.ball(), {}, "no ball joint"),
     (mb.rotate("x", mb.harmonic(1, 1)), {}, "no driven joints"),
     (mb.revolute("x"), {"stiffness": 2.0}, "no springs"),
+    (mb.revolute("x"), {"armature": 2.0}, "no rotor inertia"),
     (mb.free(), {"damping": (1, 2, 3, 4, 5, 6)}, "one damping"),
 ])
 def test_what_urdf_cannot_say_is_refused(joint, options, message):

@@ -120,7 +120,7 @@ def test_nothing_can_be_changed(machine):
     with pytest.raises(FrozenError):
         del machine.name
     arrays = [machine.gravity, machine.parents, machine.dofs, machine.q_offsets, machine.v_offsets, machine.bodies]
-    for array in [*arrays, machine.steps, machine.stiffness, machine.damping, machine.rest]:
+    for array in [*arrays, machine.steps, machine.stiffness, machine.damping, machine.rest, machine.armature]:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = array[0]
     with pytest.raises(ValueError, match="read-only"):
@@ -157,7 +157,8 @@ def variants():
     return [
         one(), one(name="n"), one(gravity=(0, 0, 0)), one(mass=2.0), one(com=(0, 0, 1)), one(inertia=(1, 1, 1.5)),
         one(position=(1, 0, 0)), one(rotation=(0, 1, 0, 0)), one(joint=mb.revolute("y")), one(stiffness=1.0),
-        one(damping=1.0), one(rest=1.0), one(joint=[mb.rotate("z"), mb.rotate("x", mb.harmonic(1, 2))]),
+        one(armature=1.0), one(damping=1.0), one(rest=1.0),
+        one(joint=[mb.rotate("z"), mb.rotate("x", mb.harmonic(1, 2))]),
         one(joint=[mb.rotate("z"), mb.rotate("x", mb.harmonic(1, 3))]), one(**{"name": "b"}),
     ]  # fmt: skip
 

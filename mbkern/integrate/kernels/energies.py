@@ -1,16 +1,24 @@
 """Energies along a trajectory: one compiled loop over its states."""
 
-from ...core import energy, extended
+from ...core import energy
+from ...core.entry import call_rhs, data_of
 from ...core.jit import checked
+from ...core.layout import NV, speeds_at
+from ...core.number import whole
 
 
 @checked
-def energies(block, t, q, p, tau, qdot, pdot, out, work):
-    """Rows (T, Pi, H) of `out` for the states (t, q, p), one a row; returns the first status that is not OK."""
-    code = 0
+def energies(rhs, block, t, q, p, qdot, pdot, out, work):
+    """Rows (T, Pi, H) of `out` for the states (t, q, p), one a row; returns the first status that is not OK.
+
+    `rhs` is the address of "emh-ldl" as :mod:`mbkern.core.entry` has it.
+    """
+    code, at = 0, speeds_at(block)
+    u = work[at:at + whole(block, NV)]
     for k in range(t.shape[0]):
-        status = extended.rhs(block, t[k], q[k], p[k], tau, qdot, pdot, work)
-        energy.energy(block, q[k], p[k], out[k], work)
+        status = call_rhs(rhs, t[k], data_of(q[k]), data_of(p[k]), 0, data_of(qdot), data_of(pdot), data_of(block),
+                          data_of(work))
+        energy.energy(block, q[k], p[k], u, out[k], work)
         if code == 0:
             code = status
     return code
