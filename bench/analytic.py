@@ -89,7 +89,7 @@ def operations_table():
         chosen = 0 if name == "Lagrange" else 2 * (15 + 3 * 15 + 33) + 65 + 24  # Y and its rates, v from u, udot
         rows.append([name, m - rails, mass, bias, solving, chosen, mass + bias + solving + chosen])
     print("\nbox: flops of a right-hand side with the paper's u; 5 pairs of sine and cosine in both\n")
-    header = ["formulation", "nodes of the sweeps", "M", "h", "elimination (about)", "for u (about)", "sum"]
+    header = ["formulation", "nodes of the sweeps", "M", "h", "elimination (by hand)", "for u (by hand)", "sum"]
     print(markdown(header, rows))
 
 
