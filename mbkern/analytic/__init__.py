@@ -14,9 +14,10 @@ from .counts import count_equations
 from .functions import Constraints, Dynamics, QuasiVelocities
 from .ignorable import Ignorable, IgnorableReport, ignorable
 from .quasi import Conditioning, Formulation, Kane, Lagrange, Maggi, Volterra
-from .trajectory import Trajectory
+from .trajectory import Crossings, Trajectory
 
 __all__ = [
-    "Conditioning", "Constraints", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane", "Lagrange",
-    "Maggi", "QuasiVelocities", "Trajectory", "Volterra", "appell", "cases", "count_equations", "ignorable", "ode45",
+    "Conditioning", "Constraints", "Crossings", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane",
+    "Lagrange", "Maggi", "QuasiVelocities", "Trajectory", "Volterra", "appell", "cases", "count_equations", "ignorable",
+    "ode45",
 ]

@@ -22,7 +22,7 @@ from ..inputs import Array
 from ..model import zoo
 from ..system import System
 from . import ode45
-from .functions import Constraints, QuasiVelocities
+from .functions import Constraints
 from .quasi import Formulation, Kane, Lagrange, Maggi, Volterra
 from .trajectory import Trajectory
 
@@ -34,6 +34,11 @@ def knife_edge(t, q, v, a, b, rate):
     """l cos(theta1 - theta2) theta1' + l theta2' = 0 in the coordinates x, theta1, bend = theta2 - theta1."""
     a[0, 1] = LENGTH * (cos(q[2]) + 1.0)
     a[0, 2] = LENGTH
+
+
+@njit
+def knife_edge_rate(t, q, v, a, b, rate):
+    """adot v of the knife edge."""
     rate[0] = -LENGTH * sin(q[2]) * v[2] * v[1]
 
 
@@ -41,27 +46,6 @@ def knife_edge(t, q, v, a, b, rate):
 def boom_force(t, q, v, out):
     """Force on rho, N."""
     out[6] = -0.018 * sin(0.089 * t) + 0.012 * cos(0.0485 * t)
-
-
-@njit
-def body_rates(t, q, v, Y, Z, rate):
-    """Angular velocity in body axes, the speeds of the coordinates after phi, and, if there is room, X', Y', Z'.
-
-    Coordinates X, Y, Z, psi, theta, phi, ...; orientation Rz(psi) Ry(theta) Rx(phi).
-    """
-    st, ct, sp, cp = sin(q[4]), cos(q[4]), sin(q[5]), cos(q[5])
-    dpsi, dtheta, dphi = v[3], v[4], v[5]
-    Y[0, 3], Y[0, 5] = -st, 1.0
-    Y[1, 3], Y[1, 4] = ct * sp, cp
-    Y[2, 3], Y[2, 4] = ct * cp, -sp
-    rate[0] = -ct * dtheta * dpsi
-    rate[1] = (-st * sp * dtheta + ct * cp * dphi) * dpsi - sp * dphi * dtheta
-    rate[2] = (-st * cp * dtheta - ct * sp * dphi) * dpsi - cp * dphi * dtheta
-    others = v.size - 6
-    for k in range(others):
-        Y[3 + k, 6 + k] = 1.0
-    for k in range(Y.shape[0] - 3 - others):
-        Y[3 + others + k, k] = 1.0
 
 
 class Errors(NamedTuple):
@@ -164,6 +148,29 @@ class Case:
                 for name, method in self.formulations().items()}
 
 
+    def markdown(self, rows: dict[str, Errors]) -> str:
+        """A table of error rows as Markdown, with the paper's numbers in brackets, and the numbers of equations.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> box = mb.analytic.cases.box()
+        >>> print(box.markdown(box.printed).splitlines()[2])
+        | energy | 2.96e-07 (2.96e-07) | 2.96e-07 (2.96e-07) | 9.1e-09 (9.1e-09) | 6.36e-09 (6.36e-09) |
+        """
+        formulations = self.formulations()
+        lines = ["| | " + " | ".join(formulations) + " |", "|" + "---|" * (1 + len(formulations))]
+        for part in Errors._fields:
+            if part == "constraint" and self.constraints is None:
+                continue
+            cells = [f"{getattr(rows[name], part):.3g}" + (
+                f" ({getattr(self.printed[name], part):.3g})" if name in self.printed else "") for name in formulations]
+            lines.append(f"| {part} | " + " | ".join(cells) + " |")
+        lines.append("| states | " + " | ".join(str(f.n_states) for f in formulations.values()) + " |")
+        lines.append("| equations | " + " | ".join(str(f.n_equations) for f in formulations.values()) + " |")
+        return "\n".join(lines)
+
+
 def cart(gravity: float = 9.81) -> Case:
     """Cart with a two-bar pendulum and a knife edge (case 1).
 
@@ -178,14 +185,15 @@ def cart(gravity: float = 9.81) -> Case:
     both = ("bend", "x")
     # zero of the potential 0.2 m above the hinge, for the two bars
     return Case("cart", System(zoo.knife_edge_cart(gravity)), np.array([4.0, pi / 2, 0.0]), np.array([3.0, 1.0, -2.0]),
-                Constraints(knife_edge, 1), None, {"Maggi": both, "Kane": both, "Volterra": ("bend",)}, 0.01,
-                -1.0 * gravity * 0.2, printed)
+                Constraints(knife_edge, 1, knife_edge_rate), None,
+                {"Maggi": both, "Kane": both, "Volterra": ("bend",)}, 0.01, -1.0 * gravity * 0.2, printed)
 
 
-def _floating(count: int, s: int, others: tuple[str, ...]) -> dict[str, Any]:
-    names = ("wx", "wy", "wz", *others, "X", "Y", "Z")
-    full = QuasiVelocities(body_rates, count, names)
-    return {"Maggi": full, "Kane": full, "Volterra": QuasiVelocities(body_rates, count - s, names[:count - s])}
+def _floating(body: str, others: tuple[str, ...]) -> dict[str, Any]:
+    """The angular velocity in body axes, other speeds, and where nothing is ignorable, X', Y', Z'."""
+    reduced = (f"{body}.wx", f"{body}.wy", f"{body}.wz", *others)
+    whole = (*reduced, "X", "Y", "Z")
+    return {"Maggi": whole, "Kane": whole, "Volterra": reduced}
 
 
 def box() -> Case:
@@ -195,12 +203,12 @@ def box() -> Case:
     --------
     >>> import mbkern as mb
     >>> mb.analytic.cases.box().formulations()["Volterra"]
-    Volterra: 5 equations, 13 states, u = (wx, wy, wz, g1, g2)
+    Volterra: 5 equations, 13 states, u = (box.wx, box.wy, box.wz, g1, g2)
     """
     printed = {"Lagrange": Errors(2.96e-7, 1.55e-6, 0.0), "Maggi": Errors(2.96e-7, 1.55e-6, 0.0),
                "Kane": Errors(9.10e-9, 3.75e-8, 0.0), "Volterra": Errors(6.36e-9, 0.0, 0.0)}
     return Case("box", System(zoo.box_with_panels()), np.array([3.0, 3.0, 9.0, pi / 10, pi / 6, 0.03, 0.0, 0.0]),
-                np.array([0.1, -0.3, -0.4, 0.3, 0.0, -0.3, 0.0, 0.2]), None, None, _floating(8, 3, ("g1", "g2")), 0.1,
+                np.array([0.1, -0.3, -0.4, 0.3, 0.0, -0.3, 0.0, 0.2]), None, None, _floating("box", ("g1", "g2")), 0.1,
                 printed=printed)
 
 
@@ -214,4 +222,5 @@ def satellite() -> Case:
     True
     """
     return Case("satellite", System(zoo.satellite_with_boom()), np.array([0.0, 0.0, 0.0, pi / 8, pi / 12, 0.08, 0.5]),
-                np.array([2.0, 1.0, 0.0, -0.1, 0.05, -0.05, 0.0]), None, boom_force, _floating(7, 3, ("rho",)), 0.1)
+                np.array([2.0, 1.0, 0.0, -0.1, 0.05, -0.05, 0.0]), None, boom_force,
+                _floating("satellite", ("rho",)), 0.1)

@@ -34,6 +34,8 @@ def count_equations(system: System, constraints: Constraints | None = None, forc
     """
     if not isinstance(system, System):
         raise StateError(f"system: expected a System, got {show(system)}")
+    if constraints is not None and not isinstance(constraints, Constraints):
+        raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
     m = system.model.nv
     p = m - (0 if constraints is None else constraints.count)
     s = len(ignorable(system, constraints, forces))

@@ -39,6 +39,9 @@ class Constraints:
         v (qdot where nq = nv). All three are zero when it is called; a and b must not depend on v.
     count : int
         Number of constraints r.
+    rate : njit function, optional
+        rate(t, q, v, a, b, rate) fills rate alone, from a and b that f has filled; f then need not. It saves time: a
+        and b are needed before the speeds are known, and without it f is called once more.
 
     Examples
     --------
@@ -56,15 +59,21 @@ class Constraints:
 
     f: Callable[..., None]
     count: int
+    rate: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
         _check_function(self.f, "constraints", "f(t, q, v, a, b, rate)")
         _check_count(self.count, "constraints")
+        if self.rate is not None:
+            _check_function(self.rate, "constraints: rate", "rate(t, q, v, a, b, rate)")
 
     def evaluate(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """(a, b, rate) at a state."""
         a, b, rate = np.zeros((self.count, v.size)), np.zeros(self.count), np.zeros(self.count)
         self.f(t, q.copy(), v.copy(), a, b, rate)
+        if self.rate is not None:
+            rate[:] = 0.0
+            self.rate(t, q.copy(), v.copy(), a, b, rate)
         _check_finite((a, b, rate), "constraints", self.f, t)
         return a, b, rate
 
@@ -81,6 +90,9 @@ class QuasiVelocities:
         How many there are: m - r for Kane and Maggi, m - r - s for Volterra.
     names : sequence of str, optional
         For messages.
+    rate : njit function, optional
+        rate(t, q, v, Y, Z, rate) fills rate alone, from Y and Z that f has filled; f then need not. It saves time: Y
+        and Z are needed before the speeds are known, and without it f is called once more.
 
     Examples
     --------
@@ -95,9 +107,12 @@ class QuasiVelocities:
     f: Callable[..., None]
     count: int
     names: Sequence[str] = ()
+    rate: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
         _check_function(self.f, "quasi", "f(t, q, v, Y, Z, rate)")
+        if self.rate is not None:
+            _check_function(self.rate, "quasi: rate", "rate(t, q, v, Y, Z, rate)")
         _check_count(self.count, "quasi")
         names = tuple(self.names) or tuple(f"u{k}" for k in range(self.count))
         if len(names) != self.count:
@@ -108,6 +123,9 @@ class QuasiVelocities:
         """(Y, Z, rate) at a state."""
         Y, Z, rate = np.zeros((self.count, v.size)), np.zeros(self.count), np.zeros(self.count)
         self.f(t, q.copy(), v.copy(), Y, Z, rate)
+        if self.rate is not None:
+            rate[:] = 0.0
+            self.rate(t, q.copy(), v.copy(), Y, Z, rate)
         _check_finite((Y, Z, rate), "quasi", self.f, t)
         return Y, Z, rate
 
@@ -235,7 +253,10 @@ class Callback:
 
 
 def callback(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int) -> Callback:
-    """The C function of a user's function: kind "matrix" (constraints, quasi-velocities), "force", "mass" or "bias"."""
+    """The C function of a user's function, by what it fills.
+
+    Kinds: "matrix" (constraints, quasi-velocities), "rate" (of these alone), "force", "mass" or "bias".
+    """
     if all(f is None or isinstance(f, Dispatcher) for f in functions):
         made = _compiled(kind, functions, nq, m, count)
         return Callback(made, made.address)
@@ -250,7 +271,18 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             header = array_at(address_of(user), 1)
             before, header[STATUS] = header[STATUS], CALLBACK_FAILED
             numbers = carray(out, n + 2 * count)
-            numbers[:] = 0.0
+            for i in range(n + 2 * count):
+                numbers[i] = 0.0
+            f(t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
+              numbers[n + count:])
+            header[STATUS] = before
+    elif kind == "rate":
+        def call(t, q, v, out, user):
+            header = array_at(address_of(user), 1)
+            before, header[STATUS] = header[STATUS], CALLBACK_FAILED
+            numbers = carray(out, n + 2 * count)
+            for i in range(n + count, n + 2 * count):
+                numbers[i] = 0.0
             f(t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
               numbers[n + count:])
             header[STATUS] = before
@@ -261,7 +293,8 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             header = array_at(address_of(user), 1)
             before, header[STATUS] = header[STATUS], CALLBACK_FAILED
             numbers = carray(out, m * m + m)
-            numbers[:] = 0.0
+            for i in range(m * m + m):
+                numbers[i] = 0.0
             f(t, carray(q, nq), numbers[:m * m].reshape((m, m)))
             N(t, carray(q, nq), numbers[m * m:])
             header[STATUS] = before
@@ -270,7 +303,8 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             header = array_at(address_of(user), 1)
             before, header[STATUS] = header[STATUS], CALLBACK_FAILED
             numbers = carray(out, m * m + m)
-            numbers[:] = 0.0
+            for i in range(m * m + m):
+                numbers[i] = 0.0
             f(t, carray(q, nq), numbers[:m * m].reshape((m, m)))
             header[STATUS] = before
     else:
@@ -278,7 +312,8 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             header = array_at(address_of(user), 1)
             before, header[STATUS] = header[STATUS], CALLBACK_FAILED
             numbers = carray(out, m)
-            numbers[:] = 0.0
+            for i in range(m):
+                numbers[i] = 0.0
             f(t, carray(q, nq), carray(v, m), numbers)
             header[STATUS] = before
     try:
@@ -290,15 +325,15 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
 
 def _interpreted(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int) -> Callback:
     f, n = functions[0], count * m
-    sizes = {"matrix": n + 2 * count, "mass": m * m + m}
+    sizes = {"matrix": n + 2 * count, "rate": n + 2 * count, "mass": m * m + m}
 
     def call(t: float, q: Any, v: Any, out: Any, user: int) -> None:
         status = np.ctypeslib.as_array(ctypes.cast(user, _DOUBLES), (1,))
         numbers = np.ctypeslib.as_array(out, (sizes.get(kind, m),))
-        numbers[:] = 0.0
+        numbers[n + count if kind == "rate" else 0:] = 0.0
         position, speeds = np.ctypeslib.as_array(q, (nq,)), np.ctypeslib.as_array(v, (m,))
         before, status[STATUS] = status[STATUS], CALLBACK_FAILED
-        if kind == "matrix":
+        if kind in ("matrix", "rate"):
             f(t, position, speeds, numbers[:n].reshape(count, m), numbers[n:n + count], numbers[n + count:])
         elif kind == "mass":
             f(t, position, numbers[:m * m].reshape(m, m))

@@ -13,20 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import plain
+from .. import inputs, plain
 from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
 from ..model.checks import show
-from ..model.joint import Free, Step
+from ..model.joint import Ball, Free, Step
 from ..system import System
-from .functions import Constraints, Dynamics
+from .functions import Constraints, Dynamics, QuasiVelocities
 
 L = plain.load("layout")
 
 TRIALS = 12  # random states at which everything is checked
 TIMES = (0.0, 0.37, 0.81)
 TOLERANCE = 1e-10  # of the largest force or energy at the state: round-off of the sweeps
+QUATERNION = ("a quaternion: its speeds are the angular velocity in body axes, so none of its four numbers is a cyclic "
+              "coordinate, and their momenta, in body axes too, change even where the angular momentum is conserved")
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,19 @@ class IgnorableReport:
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
+    def explain(self) -> str:
+        """One line for each coordinate: whether it is ignorable, and why or why not.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder(gravity=(0, 0, 0))
+        >>> _ = builder.add_body("stone", joint=mb.ball(), mass=1.0, inertia=(1, 2, 3))
+        >>> print(mb.analytic.ignorable(mb.System(builder.build())).explain())
+        stone.qw, stone.qx, stone.qy, stone.qz: no; a quaternion: ... in body axes, ...
+        """
+        return str(self)
+
     def __str__(self) -> str:
         lines = [f"{entry.name}: ignorable; {entry.why}" for entry in self.found]
         return "\n".join(lines + [f"{name}: no; {why}" for name, why in self.others.items()])
@@ -116,6 +131,10 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
     if not isinstance(system, System):
         raise StateError(f"system: expected a System, got {show(system)}; of M and h functions name the ignorable "
                          "coordinates yourself: Volterra(dynamics, ignorable=[...])")
+    if constraints is not None and not isinstance(constraints, Constraints):
+        raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
+    if forces is not None and not callable(forces):
+        forces = inputs.vector(forces, "forces", system.model.speed_names)
     reasons = _structure(system)
     found, others = [], {}
     states = _states(system)
@@ -126,7 +145,13 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
             others[name] = fault
         else:
             why = reasons.get(entry.coordinate, f"dL/dq = 0 to rounding at {len(states)} random states")
+            if entry.quaternion >= 0:
+                why += "; its momentum is along an axis of the frame before the joint, its speeds are in body axes"
             found.append(Ignorable(name, why, entry.coordinate, entry.speed, entry.quaternion, entry.axis))
+    for node, (_, element) in enumerate(moving_elements(system.model)):
+        if isinstance(element, Ball | Free):
+            first = int(system.block[L.node_row(node) + L.QI]) + (3 if isinstance(element, Free) else 0)
+            others[", ".join(system.model.coordinate_names[first:first + 4])] = QUATERNION
     return IgnorableReport(tuple(found), others)
 
 
@@ -170,6 +195,79 @@ def whole_free_joints(entries: tuple[Ignorable, ...]) -> set[int]:
     """First speeds of the free joints all of whose positions are among the entries."""
     firsts = [entry.speed for entry in entries if entry.quaternion >= 0]
     return {first for first in firsts if firsts.count(first) == 3}
+
+
+Row = tuple[int, int, int, int]  # speed, quaternion, axis as in `Ignorable`; body of an angular velocity, else -1
+
+
+@dataclass(frozen=True)
+class NamedSpeeds(QuasiVelocities):
+    """Quasi-velocities that have a name: speeds, rates of positions of free joints, angular velocities of bodies.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+    block : array
+        Of the system.
+    """
+
+    rows: tuple[Row, ...] = ()
+    block: Any = None
+
+    def __post_init__(self) -> None:
+        pass
+
+    def evaluate(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """(Y, Z, rate) at a state."""
+        Y, rate = np.zeros((self.count, v.size)), np.zeros(self.count)
+        for i, (first, quaternion, axis, body) in enumerate(self.rows):
+            three = slice(first, first + 3)
+            if body >= 0:
+                axes = self._rotation_axes(body, q)
+                a, b, c = axes * v[three, None]
+                Y[i, three] = axes[:, axis]
+                rate[i] = (np.cross(a, b + c) + np.cross(b, c))[axis]
+            elif quaternion < 0:
+                Y[i, first] = 1.0
+            else:
+                Y[i, three] = _rotation(q[quaternion:quaternion + 4])[axis]
+                rate[i] = Y[i, three] @ np.cross(v[first + 3:first + 6], v[three])
+        return Y, np.zeros(self.count), rate
+
+    def _rotation_axes(self, body: int, q: Array) -> Array:
+        """The axes of the last three rotations before a body, one a row, in body axes."""
+        block, at = self.block, L.body_row(self.block, body)
+        turned = block[at + L.BODY_G:at + L.BODY_G + 9].reshape(3, 3)
+        axes = []
+        for node in range(int(block[at + L.BODY_NODE]), int(block[at + L.BODY_NODE]) - 3, -1):
+            axes.append(turned[:, 2])
+            row = L.node_row(node)
+            s, c = np.sin(q[int(block[row + L.QI])]), np.cos(q[int(block[row + L.QI])])
+            G = block[row + L.PLACE_G:row + L.PLACE_G + 9].reshape(3, 3)
+            turned = turned @ np.array([c * G[0] + s * G[1], c * G[1] - s * G[0], G[2]])
+        return np.array(axes[::-1])
+
+
+def named_speeds(system: System | Dynamics) -> dict[str, Row]:
+    """All that may be a quasi-velocity by its name."""
+    if isinstance(system, Dynamics):
+        return {name: (j, -1, 0, -1) for j, name in enumerate(system.names)}
+    model, block = system.model, system.block
+    known: dict[str, Row] = {name: (j, -1, 0, -1) for j, name in enumerate(model.speed_names)}
+    known.update((entry.name, row_of(entry)) for entry in candidates(system) if entry.quaternion >= 0)
+    for body, name in enumerate(model.body_names):
+        at = L.body_row(block, body)
+        last, first = int(block[at + L.BODY_NODE]), int(block[at + L.FIRST_NODE])
+        nodes = [L.node_row(i) for i in range(last - 2, last + 1)]
+        if last - 2 >= first and all(block[row + L.KIND] == L.REVOLUTE for row in nodes):
+            vi = int(block[nodes[0] + L.VI])
+            known.update((f"{name}.w{'xyz'[k]}", (vi, -1, k, body)) for k in range(3))
+    return known
+
+
+def row_of(entry: Ignorable) -> Row:
+    """The row of a coordinate's speed."""
+    return entry.speed, entry.quaternion, entry.axis, -1
 
 
 # ---- verification ----------------------------------------------------------------------------------------------------

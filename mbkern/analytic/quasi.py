@@ -19,6 +19,7 @@ classes is for one thread at a time; `simulate` makes memory of its own for each
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -40,7 +41,18 @@ from ..model.checks import number, show
 from ..system import System
 from .frame import Setup, make_frame, take
 from .functions import Constraints, Dynamics, QuasiVelocities
-from .ignorable import Ignorable, claimed, ignorable, momentum_of, whole_free_joints
+from .ignorable import (
+    Ignorable,
+    NamedSpeeds,
+    Row,
+    candidates,
+    claimed,
+    ignorable,
+    momentum_of,
+    named_speeds,
+    row_of,
+    whole_free_joints,
+)
 from .trajectory import Trajectory, run_formulation
 
 RATE_TOLERANCE = 1e-6  # of a user's rate against a difference quotient, relative to the terms in it
@@ -86,9 +98,11 @@ class Formulation:
     forces : (m,) numbers or njit function f(t, q, v, out), optional
         Generalized forces Q in N and N m, beside weight, springs and dampers of the model; out (m) is zero when f is
         called.
-    quasi : sequence of speed names, or QuasiVelocities, optional
-        The quasi-velocities (not for Lagrange): names of speeds, or u = Y v + Z by a function. By default the speeds
-        among the non-ignorable ones for which S is best conditioned over some random poses (`pose`, if given).
+    quasi : sequence of names, or QuasiVelocities, optional
+        The quasi-velocities (not for Lagrange): names of speeds, of positions of free joints for the rates of these, or
+        "body.wx", "body.wy", "body.wz" for the angular velocity of a body behind three rotations, in its axes; or
+        u = Y v + Z by a function. By default those among the non-ignorable ones for which S is best conditioned over
+        some random poses (`pose`, if given).
     pose : (nq,), optional
         Where the default choice of quasi-velocities should be good.
     track_work : bool
@@ -128,7 +142,7 @@ class Formulation:
             raise StateError(f"threshold: expected a number between 0 and 1, got {self.threshold:g}")
         chosen = self._quasi(quasi, pose)
         self.setup = Setup(self._method, system, self.nq, self.m, constraints, self.forces, chosen, self.ignorable,
-                           bool(track_work), self.threshold)
+                           bool(track_work), self.threshold, self._pattern(chosen))
         self._frame = make_frame(self.setup)
         self._pose: Array = system.model.neutral() if isinstance(system, System) else np.zeros(self.nq)
 
@@ -202,6 +216,10 @@ class Formulation:
         t, q, v = self._sample(1)
         e = 1e-5
         try:
+            rows = np.zeros((given.count, self.m)), np.zeros(given.count), np.zeros(given.count)
+            for f in (given.f, given.rate):
+                if f is not None:  # as Python, which finds what compiled code would not: a place outside an array
+                    getattr(f, "py_func", f)(t, q.copy(), v.copy(), *rows)
             _, _, rate = given.evaluate(t, q, v)
             (a1, b1, _), (a0, b0, _) = (given.evaluate(t + x, self._moved(q, v, x), v) for x in (e, -e))
         except (TypeError, ValueError, IndexError) as error:
@@ -236,45 +254,81 @@ class Formulation:
                 raise StateError(f"quasi: expected {needed} quasi-velocities ({rule}), got {quasi.count}")
             self._check_rate(quasi, "quasi", "Ydot v + Zdot")
             return quasi
-        names = [quasi] if isinstance(quasi, str) else list(quasi)
+        try:
+            names = [quasi] if isinstance(quasi, str) else list(quasi)
+        except TypeError:
+            raise StateError(f"quasi: expected names of speeds or mb.analytic.QuasiVelocities(f, count), got "
+                             f"{show(quasi)}") from None
+        known = named_speeds(self.system)
         for name in names:
-            if name not in self.speed_names:
-                raise StateError(f"quasi: {show(name)} is not one of the speeds {', '.join(self.speed_names)}")
+            if name not in known:
+                raise StateError(f"quasi: {show(name)} is not one of the speeds {', '.join(known)}")
         if len(names) != needed or len(set(names)) != needed:
             raise StateError(f"quasi: expected {needed} different quasi-velocities ({rule}), got {len(names)}: "
                              f"{', '.join(names)}")
-        chosen = tuple(self.speed_names.index(name) for name in names)
-        taken = [self.speed_names[j] for j in chosen if j in self._ignorable_speeds]
+        rows = [known[name] for name in names]
+        taken = [name for name, row in zip(names, rows, strict=True) if row in self._ignorable_rows]
         if taken:
             raise StateError(f"quasi: {taken[0]!r} is the speed of an ignorable coordinate, which its momentum gives "
                              "already; choose another")
-        return chosen
+        return self._chosen(rows)
 
     @property
-    def _ignorable_speeds(self) -> set[int]:
-        """Speeds that momenta determine: of a free joint the linear ones when all three positions are ignorable."""
-        speeds = {entry.speed for entry in self.ignorable if entry.quaternion < 0}
+    def _ignorable_rows(self) -> set[Row]:
+        """What momenta determine: of a free joint also the linear speeds when all three positions are ignorable."""
+        rows = {row_of(entry) for entry in self.ignorable}
         for first in whole_free_joints(self.ignorable):
-            speeds |= {first, first + 1, first + 2}
-        return speeds
+            rows |= {(first + k, -1, 0, -1) for k in range(3)}
+        return rows
 
-    def _default_quasi(self, needed: int, pose: ArrayLike | None) -> tuple[int, ...]:
-        """The speeds whose S is best conditioned in the worst of some poses."""
-        free = [j for j in range(self.m) if j not in self._ignorable_speeds]
+    def _chosen(self, rows: Sequence[Row]) -> QuasiVelocities | tuple[int, ...]:
+        """Quasi-velocities of rows: indices when all are speeds."""
+        if all(quaternion < 0 and body < 0 for _, quaternion, _, body in rows):
+            return tuple(speed for speed, _, _, _ in rows)
+        names = {row: name if row[1] < 0 else f"{name}'" for name, row in named_speeds(self.system).items()}
+        return self._named(rows, tuple(names[row] for row in rows))
+
+    def _named(self, rows: Sequence[Row], names: tuple[str, ...] = ()) -> NamedSpeeds:
+        assert isinstance(self.system, System)
+        return NamedSpeeds(_nothing, len(rows), names, rows=tuple(rows), block=self.system.block)
+
+    def _default_quasi(self, needed: int, pose: ArrayLike | None) -> QuasiVelocities | tuple[int, ...]:
+        """Those whose S is best conditioned in the worst of some poses."""
+        taken = self._ignorable_rows
+        # a free joint some of whose positions are ignorable: not its linear speeds, which turn with the body
+        turning = {first for first, quaternion, *_ in taken if quaternion >= 0} - whole_free_joints(self.ignorable)
+        free: list[Row] = []
+        for j in range(self.m):
+            if j in turning:
+                positions = (row_of(entry) for entry in candidates(self.system) if entry.quaternion >= 0)
+                free += [row for row in positions if row[0] == j and row not in taken]
+            elif (j, -1, 0, -1) not in taken and not {j - 1, j - 2} & turning:
+                free.append((j, -1, 0, -1))
         if len(free) == needed:
-            return tuple(free)
+            return self._chosen(free)
         if pose is None:
             poses = [self._sample(seed)[:2] for seed in range(POSES)]
         else:
             poses = [(0.0, self._configuration(pose, "pose"))]
-        rows = [self._rows(t, q) for t, q in poses]
+        every = NamedSpeeds(_nothing, len(free), rows=tuple(free))
+        rows = [(every.evaluate(t, q, np.zeros(self.m))[0], self._rows(t, q)) for t, q in poses]
         if comb(len(free), needed) <= MOST_SUBSETS:
-            return max(combinations(free, needed), key=lambda chosen: min(_rcond(chosen, B) for B in rows))
-        # null vectors of B: the speeds that a pivoted elimination takes first span them best
-        from scipy.linalg import null_space, qr
+            best = max(combinations(range(len(free)), needed),
+                       key=lambda k: min(_skeel(np.vstack((Y[list(k)], B))) for Y, B in rows))
+        else:  # null vectors of B: what a pivoted elimination takes first spans them best
+            from scipy.linalg import null_space, qr
 
-        *_, order = qr(null_space(rows[0])[free].T, pivoting=True)
-        return tuple(sorted(free[k] for k in order[:needed]))
+            Y, B = rows[0]
+            *_, order = qr((Y @ null_space(B)).T, pivoting=True)
+            best = tuple(sorted(int(k) for k in order[:needed]))
+        return self._chosen([free[k] for k in best])
+
+    def _pattern(self, chosen: QuasiVelocities | tuple[int, ...]) -> Any:
+        """Where Y of a function is not zero, at any of some random states."""
+        if not isinstance(chosen, QuasiVelocities):
+            return None
+        states = (self._sample(seed) for seed in range(POSES))
+        return np.any([chosen.evaluate(t, q, v)[0] != 0.0 for t, q, v in states], axis=0)
 
     def _rows(self, t: float, q: Array) -> Array:
         """B = [M_I; a]."""
@@ -443,20 +497,14 @@ class Formulation:
         rates = self.rhs(t, y)[self.nq:]
         if self._method <= C.MAGGI:
             return rates[:self.m]
-        nu = self.setup.nu
-        if self.setup.ordered:
-            return self._ordered_accelerations(rates[:nu])
-        W = take(self._frame, C.AT_W, self.m, nu)
-        return W @ rates[:nu] + take(self._frame, C.AT_GAMMA, self.m)
-
-    def _ordered_accelerations(self, udot: Array) -> Array:
-        """All accelerations from those of the quasi-velocities: M_I vdot = -h_I for the rest."""
-        frame, m = self._frame, self.m
-        I, u = list(self.setup.dependent), list(self.setup.quasi)  # type: ignore[arg-type]
-        M, h = take(frame, C.AT_M, m, m), take(frame, C.AT_H, m)
-        vdot = np.zeros(m)
-        vdot[u] = udot
-        vdot[I] = np.linalg.solve(M[np.ix_(I, I)], -h[I] - M[np.ix_(I, u)] @ udot)
+        frame, m, nu = self._frame, self.m, self.setup.nu
+        if frame[C.NOW_TRIANGULAR] == 0.0:
+            return take(frame, C.AT_W, m, nu) @ rates[:nu] + take(frame, C.AT_GAMMA, m)
+        # M_I vdot = -h_I for the ignorable speeds
+        M, h, vdot = take(frame, C.AT_M, m, m), take(frame, C.AT_H, m), np.empty(m)
+        N, I = list(self.setup.speeds[:nu]), list(self.setup.speeds[nu:])
+        vdot[N] = take(frame, C.AT_E, nu)
+        vdot[I] = np.linalg.solve(M[np.ix_(I, I)], -h[I] - M[np.ix_(I, N)] @ vdot[N])
         return vdot
 
     def conditioning(self, q: ArrayLike | None = None, t: float = 0.0) -> Conditioning:
@@ -496,13 +544,16 @@ class Formulation:
         """What a code means, in words."""
         where = "" if q is None else " at " + ", ".join(
             f"{n} = {x:.6g}" for n, x in zip(self.coordinate_names, q, strict=True))
+        if code == C.CROSSED_S:
+            return (f"S becomes singular just after{where}: its determinant changes sign; the quasi-velocities u = "
+                    f"({', '.join(self.quasi_names)}) do not determine the speeds there: choose others")
         if code == C.SINGULAR_S:
             return (f"S is singular{where}: 1/cond = {frame[C.RCOND]:.3g} is below the threshold {self.threshold:g}; "
                     f"the quasi-velocities u = ({', '.join(self.quasi_names)}) do not determine the speeds there: "
                     "choose others")
         if code == C.SINGULAR_MASS:
-            return (f"the equations of motion are singular{where}: the constraints are dependent there, or some motion "
-                    "has no inertia")
+            return (f"the equations of motion are singular{where}: the constraints are dependent there, some motion "
+                    "has no inertia, or two rotations of a joint have come to one axis (gimbal lock)")
         if code == C.SINGULAR_TREE:
             assert isinstance(self.system, System)
             work = frame[int(frame[C.AT_TREE]):]
@@ -518,6 +569,7 @@ class Formulation:
         """The initial value problem for the compiled integrators, with memory of its own."""
         frame = make_frame(self.setup)
         frame[int(frame[C.AT_MOMENTA]):int(frame[C.AT_MOMENTA]) + self.s] = take(self._frame, C.AT_MOMENTA, self.s)
+        frame[C.WATCHED] = C.BEGINS
         names = [f"coordinate {n!r}" for n in self.coordinate_names]
         names += [f"speed {n!r}" if self._method <= C.MAGGI else f"quasi-velocity {n!r}" for n in (
             self.speed_names if self._method <= C.MAGGI else self.quasi_names)]
@@ -534,8 +586,12 @@ class Formulation:
 
     def simulate(self, q0: ArrayLike, v0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
                  rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
-                 t_eval: ArrayLike | None = None, max_step: float | None = None, progress: bool = False) -> Trajectory:
+                 t_eval: ArrayLike | None = None, max_step: float | None = None, progress: bool = False,
+                 events: Any = None, dense: bool = False, save_every: int | None = None) -> Trajectory:
         """The motion from a configuration and speeds, all steps in compiled code.
+
+        S is checked in every evaluation of the right-hand side: the run stops where 1/cond is below `threshold`, and
+        where the determinant has changed its sign, so that a step does not leap over a singular pose either.
 
         Parameters
         ----------
@@ -544,14 +600,17 @@ class Formulation:
             Speeds that satisfy the constraints.
         t_span : (begin, end)
             Times in seconds.
-        integrator, rtol, atol, step, t_eval, max_step, progress
+        integrator, rtol, atol, step, t_eval, max_step, progress, dense, save_every
             As in `mbkern.System.simulate`; atol may be an array of n_states numbers.
+        events : njit function g(t, q, u), `mbkern.event`, or a list of them
+            As in `mbkern.System.simulate`; u is what follows q in the state: speeds of Lagrange and Maggi,
+            quasi-velocities of Kane and Volterra (and the work when it is tracked).
 
         Returns
         -------
         Trajectory
-            With success False, the reason and all that was computed when the run could not be finished, for instance
-            because S became singular.
+            With success False, the reason (time, pose, quasi-velocities) and all that was computed when the run could
+            not be finished, for instance because S became singular.
 
         Examples
         --------
@@ -561,7 +620,8 @@ class Formulation:
         >>> run.success, run.q.shape[1]
         (True, 3)
         """
-        return run_formulation(self, q0, v0, t_span, integrator, rtol, atol, step, t_eval, max_step, progress)
+        return run_formulation(self, q0, v0, t_span, integrator, rtol, atol, step, t_eval, max_step, progress, events,
+                               dense, save_every)
 
 
 class Lagrange(Formulation):
@@ -621,8 +681,8 @@ class Volterra(Formulation):
     system, constraints, forces, quasi, pose, track_work, threshold
         See `Formulation`.
     ignorable : sequence of coordinate names, optional
-        By default all that `mbkern.analytic.ignorable` finds (none for Dynamics), but positions of a free joint only
-        when all three are ignorable: otherwise no choice among its speeds, which are in body axes, suits every pose.
+        By default all that `mbkern.analytic.ignorable` finds (none for Dynamics). Of a free joint with one or two
+        ignorable positions the rates of the others become quasi-velocities, not its speeds, which turn with the body.
 
     Attributes
     ----------
@@ -653,9 +713,7 @@ class Volterra(Formulation):
             return claimed(self.system, names, self.constraints, self.forces)
         if not isinstance(self.system, System):
             return ()
-        found = ignorable(self.system, self.constraints, self.forces).found
-        whole = whole_free_joints(found)
-        return tuple(entry for entry in found if entry.quaternion < 0 or entry.speed in whole)
+        return ignorable(self.system, self.constraints, self.forces).found
 
     @property
     def momenta(self) -> Array:
@@ -673,9 +731,14 @@ class Volterra(Formulation):
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 
 
+def _nothing(*_: Any) -> None:
+    """The function of quasi-velocities that need none."""
+
+
 def _tried(what: str, f: Any, *arguments: Any) -> None:
+    """Call a function as Python, which finds what compiled code would not: a place outside an array."""
     try:
-        f(*arguments)
+        getattr(f, "py_func", f)(*arguments)
     except Exception as error:
         raise StateError(f"{what}: {getattr(f, '__name__', f)} failed at a trial call: {error}") from error
 

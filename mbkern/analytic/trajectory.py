@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core import quasi as C
+from ..errors import IntegrationError, StateError
 from ..inputs import Array
 from ..integrate import options
 from ..integrate.driver import Record, Run, drive, joined
 from ..integrate.kernels import plan as P
+from ..integrate.kernels.dense import evaluate_dense
+from ..integrate.simulate import checked_events, records
+from ..integrate.solution import DenseOutput
 from ..system import System
 
 if TYPE_CHECKING:
     from .quasi import Formulation
+
+
+class Crossings(NamedTuple):
+    """Where an event function crossed zero, in order of the run.
+
+    Attributes
+    ----------
+    t : (k,)
+        Times in seconds.
+    q : (k, nq)
+    v : (k, m)
+        Speeds.
+    y : (k, n_states)
+        States of the formulation.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    y: Array
 
 
 class Trajectory:
@@ -37,6 +62,8 @@ class Trajectory:
     success, status, message
         As in `mbkern.Solution`.
     nfev, n_accepted, n_rejected : int
+    events : list of Crossings
+        Crossings (t, q, v, y) of each event function.
     formulation : Formulation
 
     Examples
@@ -51,15 +78,18 @@ class Trajectory:
     """
 
     def __init__(self, formulation: Formulation, frame: Array, integrator: str, t: Array, y: Array, status: str,
-                 message: str, counts: tuple[int, ...]) -> None:
+                 message: str, counts: tuple[int, ...], crossings: Any = (), dense: DenseOutput | None = None,
+                 t_end: float | None = None) -> None:
         nq = formulation.nq
         self.formulation = formulation
         self.integrator = integrator
+        self._frame, self._dense = frame, dense
         self.t, self.y = t, np.ascontiguousarray(y)
         self.q: Array = np.ascontiguousarray(y[:, :nq])
-        self.v: Array = np.empty((t.size, formulation.m))
-        self.rcond: Array = np.empty(t.size)
-        C.speeds_along(frame, t, self.y, self.v, self.rcond)
+        self.v, self.rcond = self._speeds(t, self.y)
+        self.events = [Crossings(c.t, c.q, self._speeds(c.t, np.hstack((c.q, c.p)))[0], np.hstack((c.q, c.p)))
+                       for c in crossings]
+        self._t_end = float(t[-1]) if t_end is None else t_end  # how far the run came; the last output may be earlier
         self.work: Array | None = self.y[:, -1].copy() if formulation.setup.track_work else None
         self.success = status in ("finished", "event")
         self.status, self.message = status, message
@@ -69,6 +99,55 @@ class Trajectory:
         text = (f"{self.formulation.name} by {self.integrator!r}: {self.status}, t = {self.t[0]:g} .. "
                 f"{self.t[-1]:g} s, {self.t.size} states")
         return text if self.success else f"{text}\n  {self.message}"
+
+    def _speeds(self, t: Array, y: Array) -> tuple[Array, Array]:
+        """v (k, m) and 1/cond of S (k,) of states."""
+        v, rcond = np.empty((t.size, self.formulation.m)), np.empty(t.size)
+        C.speeds_along(self._frame, np.ascontiguousarray(t), np.ascontiguousarray(y), v, rcond)
+        return v, rcond
+
+    def sol(self, t: ArrayLike) -> tuple[Array, Array]:
+        """Configuration and speeds at any time of the run, from the dense output.
+
+        Parameters
+        ----------
+        t : float or (k,)
+            Times within the run, in any order.
+
+        Returns
+        -------
+        q : (nq,) or (k, nq)
+        v : (m,) or (k, m)
+            Of Kane and Volterra from interpolated quasi-velocities: constraints and ignorable momenta hold here too.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> cart = mb.analytic.cases.cart()
+        >>> kane = mb.analytic.Kane(cart.system, constraints=cart.constraints)
+        >>> q, v = kane.simulate(cart.q0, cart.v0, (0.0, 1.0), dense=True).sol(0.123)
+        >>> v.shape
+        (3,)
+        """
+        if self._dense is None:
+            raise IntegrationError("sol(t): the run kept no dense output; call simulate(..., dense=True)")
+        try:
+            times = np.array(t, dtype=float)
+        except (TypeError, ValueError):
+            raise StateError("sol(t): expected a time or a list of times") from None
+        plan, starts, ends, rows = self._dense
+        flat = np.atleast_1d(times)
+        begin = float(starts[0]) if starts.size else float(self.t[0])
+        low, high = min(begin, self._t_end), max(begin, self._t_end)
+        if times.ndim > 1 or not ((flat >= low) & (flat <= high)).all():
+            raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
+        y = np.empty((flat.size, self.y.shape[1]))
+        if starts.size:
+            evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, y.reshape(-1))
+        else:
+            y[:] = self.y[0]
+        q, (v, _) = y[:, :self.formulation.nq].copy(), self._speeds(flat, y)
+        return (q[0], v[0]) if times.ndim == 0 else (q, v)
 
     def momenta(self) -> Array:
         """Momenta p = M v + N (k, m) of the speeds.
@@ -128,13 +207,18 @@ class Trajectory:
 
 
 def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, integrator: Any, rtol: Any, atol: Any,
-                    step: Any, t_eval: Any, max_step: Any, progress: bool) -> Trajectory:
+                    step: Any, t_eval: Any, max_step: Any, progress: bool, events: Any, dense: bool,
+                    save_every: Any) -> Trajectory:
     """See `Formulation.simulate`."""
     method = options.integrator_named(integrator)
     t0, t_end = options.interval(t_span)
     y0 = formulation.state(q0, v0, t0)
     times = None if t_eval is None else options.output_times(t_eval, t0, t_end)
+    every = 1 if save_every is None else options.count(save_every, "save_every")
+    if times is not None and save_every is not None:
+        raise StateError("save_every: expected None beside t_eval, which says what to save")
     relative, absolute = options.tolerances(rtol, atol, y0.size)
+    watched = checked_events(events, t0, y0, formulation.nq)
     sizes: dict[str, Any] = {}
     if method.adaptive:
         first = 0.0 if step is None else min(options.positive(step, "step"), abs(t_end - t0))
@@ -144,7 +228,8 @@ def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, int
         sizes["n_steps"] = options.fixed_steps(method, step, max_step, t_end - t0)
         sizes["step"] = (t_end - t0) / sizes["n_steps"]
     problem, frame = formulation.problem(y0)
-    run = Run(problem, method, y0, t0, t_end, rtol=relative, atol=absolute, times=times, save_every=1, **sizes)
+    run = Run(problem, method, y0, t0, t_end, rtol=relative, atol=absolute, times=times, save_every=every,
+              dense=bool(dense), events=watched, **sizes)
     problem.alive[1]["q"] = run.y[:formulation.nq]
     record = Record()
     outcome = drive(run, record, bool(progress))
@@ -156,4 +241,8 @@ def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, int
         rows = int(run.plan[P.NEXT_EVAL])
         t, y = times[:rows], run.out_y[:rows]
     counts = tuple(int(run.plan[k]) for k in (P.NFEV, P.ACCEPTED, P.REJECTED))
-    return Trajectory(formulation, frame, method.name, t, y, outcome.status, outcome.message, counts)
+    bounds = joined(record.dense_t, 2)
+    dense_output = DenseOutput(run.plan, bounds[:, 0].copy(), bounds[:, 1].copy(),
+                               joined(record.dense_r, run.dense_r.shape[1])) if dense else None
+    return Trajectory(formulation, frame, method.name, t, y, outcome.status, outcome.message, counts,
+                      records(record, watched, formulation.nq, y0.size), dense_output, float(run.num[P.T]))

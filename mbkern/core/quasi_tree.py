@@ -1,54 +1,29 @@
 """A tree as the source of M, N, h and qdot for the formulations of :mod:`.quasi`.
 
 C functions void (double t, const double *q, const double *v, double *out, void *frame); the frame has the block and a
-workspace of the tree, where `tree_mass` leaves drive values and frames for the others.
+workspace of the tree, where `tree_mass` leaves drive values and frames for the others. Rails: see
+:mod:`.quasi_sweeps`.
 """
 
 from .cabi import LOAD, address_of
-from .checks import OK, status
-from .drives import evaluate_drives
+from .checks import OK
 from .entry import UNKNOWN
-from .forces import add_joint_forces
-from .inverse_dynamics import put_accelerations, put_drive_margins, put_forces
-from .jit import c_function, exact, kernel
-from .joints import put_frames, put_rates
+from .jit import c_function, exact, inline, kernel
+from .joints import put_rates
 from .layout import (
-    INERTIA, MASS, MOMENT, N_NODES, NQ, NV, W_PHI, W_V, get3, get6, get_pair, node_row, put_pair, speeds_at, work_row,
+    BODY_G, BODY_NODE, INERTIA, MASS, MOMENT, N_NODES, NQ, NV, W_G, W_PHI, W_V, body_row, get3, get6, get33, get_pair,
+    node_row, put3, put_pair, work_row,
 )
-from .mass import put_mass
 from .momenta import project_forces, put_velocities
-from .newton_euler import put_motion
 from .number import array_at, get, put, whole
-from .quasi import AT_BLOCK, AT_REST, AT_TREE, HEADER, RHEONOMIC, SINGULAR_TREE, STATUS, numbers
+from .quasi import (
+    AT_AXES, AT_BLOCK, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, QUATERNION, RAILS,
+    RHEONOMIC, SINGULAR_TREE, STATUS, axes_of,
+)
+from .quasi_sweeps import bias, mass_and_frames
 from .rotors import add_rotors
 from .spatial import rigid_times
-
-
-@kernel
-def mass_and_frames(block, t, q, out, work):
-    """The mass matrix; leaves drive values and frames in the workspace. Returns a status."""
-    evaluate_drives(block, t, work)
-    put_drive_margins(block, work)
-    put_frames(block, q, work)
-    put_mass(block, out, work)
-    return status(block, work)
-
-
-@kernel
-def bias(block, q, v, h, work):
-    """h: inverse dynamics without accelerations, less springs and dampers; drive values and frames are there."""
-    speeds, nv = speeds_at(block), whole(block, NV)
-    put_motion(block, v, work)
-    for j in range(nv):
-        put(work, speeds + j, 0.0)
-    put_accelerations(block, work[speeds:], work)
-    put_forces(block, h, work)
-    for j in range(nv):
-        put(work, speeds + j, get(v, j))
-        put(h, j, -get(h, j))
-    add_joint_forces(block, q, h[:0], h, work)
-    for j in range(nv):
-        put(h, j, -get(h, j))
+from .vec3 import axpy, cross, dot, mul, scale
 
 
 @kernel
@@ -71,35 +46,119 @@ def rates(block, q, v, qdot):
 
 
 @exact
+def numbers(pointer, n):
+    """An array over n numbers at a pointer."""
+    return array_at(address_of(pointer), n)
+
+
+@exact
 def tree(user):
-    """The block and the workspace of the frame at an address."""
+    """The block and the workspace of the frame at an address, the number of its rails and their axes."""
     frame = array_at(user, HEADER)
-    return array_at(user + 8 * whole(frame, AT_BLOCK), UNKNOWN), array_at(user + 8 * whole(frame, AT_TREE), UNKNOWN)
+    return (array_at(user + 8 * whole(frame, AT_BLOCK), UNKNOWN), array_at(user + 8 * whole(frame, AT_TREE), UNKNOWN),
+            whole(frame, RAILS), array_at(user + 8 * whole(frame, AT_AXES), UNKNOWN))
 
 
 @c_function(LOAD)
 def tree_mass(t, q, v, out, user):
     """M, and N behind it where the frame asks for it."""
     address = address_of(user)
-    frame, (block, work) = array_at(address, HEADER), tree(address)
+    frame, (block, work, rails, axes) = array_at(address, HEADER), tree(address)
     m = whole(block, NV)
-    if mass_and_frames(block, t, numbers(q, whole(block, NQ)), numbers(out, m * m), work) != OK:
+    if mass_and_frames(block, rails, axes, t, numbers(q, whole(block, NQ)), numbers(out, m * m), work) != OK:
         put(frame, STATUS, SINGULAR_TREE)
     elif whole(frame, RHEONOMIC) != 0:
-        momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), numbers(out, m * m + m)[m * m:], work)
+        momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), array_at(address_of(out) + 8 * m * m, m), work)
 
 
 @c_function(LOAD)
 def tree_bias(t, q, v, out, user):
     """h at the configuration of the last `tree_mass`."""
-    block, work = tree(address_of(user))
+    block, work, rails, axes = tree(address_of(user))
     m = whole(block, NV)
-    bias(block, numbers(q, whole(block, NQ)), numbers(v, m), numbers(out, m), work)
+    bias(block, rails, axes, numbers(q, whole(block, NQ)), numbers(v, m), numbers(out, m), work)
+
+
+@inline
+def rotation_axes(block, body, work):
+    """Axes a and b of the last three rotations before a body (the third is z), in the axes of its node."""
+    node = whole(block, body_row(block, body) + BODY_NODE)
+    G, H = get33(work, work_row(node) + W_G), get33(work, work_row(node - 1) + W_G)
+    return mul(G, (H[0][2], H[1][2], H[2][2])), (G[0][2], G[1][2], G[2][2])
+
+
+@kernel
+def named_rows(block, work, frame, at, nu, q, out):
+    """Y, by a table of rows, of quasi-velocities with a name; frames are in the workspace already.
+
+    A speed (its row does not change: it is there); the rate of a position of a free joint, w . v with a direction w
+    that turns against the body; a component of the angular velocity, in body axes, of a body behind three rotations.
+    """
+    m, i = whole(block, NV), 0
+    while i < nu:
+        row = at + i * IGNORABLE
+        body, y = whole(frame, row + BODY), i * m + whole(frame, row + FIRST)
+        if body >= 0:
+            a, b = rotation_axes(block, body, work)
+            place = body_row(block, body) + BODY_G
+            while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
+                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
+                put3(out, y, (dot(axis, a), dot(axis, b), axis[2]))
+                i, y = i + 1, y + m
+        else:
+            if whole(frame, row + QUATERNION) >= 0:
+                _, weights, _ = axes_of(frame, row, q)
+                put3(out, y, weights)
+            i += 1
+
+
+@kernel
+def named_rates(block, work, frame, at, nu, q, v, out):
+    """Ydot v of the same."""
+    m, i = whole(block, NV), 0
+    while i < nu:
+        row = at + i * IGNORABLE
+        first, body = whole(frame, row + FIRST), whole(frame, row + BODY)
+        if body >= 0:
+            a, b = rotation_axes(block, body, work)
+            place = body_row(block, body) + BODY_G
+            va, vb, vc = get3(v, first)
+            turn = axpy(va, cross(a, axpy(vb, b, (0.0, 0.0, vc))), scale(vb * vc, (b[1], -b[0], 0.0)))
+            while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
+                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
+                put(out, nu * m + nu + i, dot(axis, turn))
+                i += 1
+        else:
+            if whole(frame, row + QUATERNION) >= 0:
+                _, weights, _ = axes_of(frame, row, q)
+                put(out, nu * m + nu + i, dot(weights, cross(get3(v, first + 3), get3(v, first))))
+            i += 1
+
+
+@c_function(LOAD)
+def tree_quasi(t, q, v, out, user):
+    """Y of quasi-velocities by name, at the configuration of the last `tree_mass`; Z = 0 is there already."""
+    address = address_of(user)
+    block, work, _, _ = tree(address)
+    frame = array_at(address, UNKNOWN)
+    nu, m = whole(frame, NU), whole(block, NV)
+    named_rows(block, work, frame, whole(frame, AT_ROWS), nu, numbers(q, whole(block, NQ)), numbers(out, nu * m))
+
+
+@c_function(LOAD)
+def tree_quasi_rates(t, q, v, out, user):
+    """Their rates."""
+    address = address_of(user)
+    block, work, _, _ = tree(address)
+    frame = array_at(address, UNKNOWN)
+    nu, m = whole(frame, NU), whole(block, NV)
+    named_rates(block, work, frame, whole(frame, AT_ROWS), nu, numbers(q, whole(block, NQ)), numbers(v, m),
+                numbers(out, nu * m + 2 * nu))
 
 
 @c_function(LOAD)
 def tree_rates(t, q, v, out, user):
     """qdot = N(q) v."""
-    block, _ = tree(address_of(user))
+    block, _, _, _ = tree(address_of(user))
     nq = whole(block, NQ)
     rates(block, numbers(q, nq), numbers(v, whole(block, NV)), numbers(out, nq))

@@ -74,7 +74,21 @@ def test_table_of_models(name):
     assert len(report) == len(expected) and all(entry in report for entry in expected)
     if expected:
         assert any(word in entry.why for entry in report)
-    assert all("dL/dq" in why for why in report.others.values())
+    assert all(("a quaternion" if ".qw" in name else "dL/dq = ") in why for name, why in report.others.items())
+    known = (word for found in report for word in (*found.name.split(", "),))
+    listed = {*known, *(part for other in report.others for part in other.split(", "))}
+    assert listed == set(model.coordinate_names)  # every coordinate is explained
+    assert report.explain() == str(report)
+
+
+def test_a_free_joint_is_explained():
+    """Positions are ignorable though the speeds turn with the body; orientations never are, and the report says why."""
+    model, _, _ = TABLE["free joint with gravity"]
+    lines = ignorable(mb.System(model)).explain().splitlines()
+    assert len(lines) == 5  # x, y, z, the quaternion, the arm
+    assert all("across gravity" in line and "its speeds are in body axes" in line for line in lines[:2])
+    assert lines[2].startswith("base.z: no; dL/dq = -29.4")  # the weight of 3 kg
+    assert any("base.qw, base.qx, base.qy, base.qz: no; a quaternion" in line and "body axes" in line for line in lines)
 
 
 def test_forces_and_constraints_count():

@@ -140,64 +140,100 @@ def mixed(t, q, v, Y, Z, rate):
         rate[i] = cos(q[i] + t) * (v[i] + 1.0) * v[i] - sin(t + i)
 
 
-@pytest.mark.parametrize("seed, r", [(0, 1), (1, 2), (2, 3), (3, 0)])
-def test_all_methods_give_the_same_accelerations(seed, r):
-    """On random constrained trees with prescribed motion, springs and forces."""
-    kinds = ("revolute", "prismatic", "universal", "euler_ball", "custom", "driven")
-    model = random_model("random", 5, seed, base="driven", kinds=kinds, springs=True, rotors=True)
-    system, m = mb.System(model), model.nv
-    rng = np.random.default_rng(seed)
-    q, t, forces = rng.uniform(-1, 1, m), 0.4, rng.normal(size=m)
-    constraints = Constraints(waves, r) if r else None
-    lagrange = Lagrange(system, constraints, forces)
-    v = lagrange.project(q, rng.normal(size=m), t)
-    expected = lagrange.accelerations(q, v, t)
-    if r == 0:
-        assert_close(expected, system.accelerations(q, v, t, forces), 1e-10, "unconstrained")
-    a, _, rate = (constraints or Constraints(waves, 1)).evaluate(t, q, v)
-    if r:
-        assert np.abs(a @ expected + rate).max() < 1e-12 * (np.abs(a) @ np.abs(expected) + np.abs(rate)).max()
-    others = [Maggi(system, constraints, forces, pose=q), Kane(system, constraints, forces, pose=q)]
-    if r:
-        others += [kind(system, constraints, forces, quasi=QuasiVelocities(mixed, m - r)) for kind in (Maggi, Kane)]
-    for other in others:
-        rcond = min(other.conditioning(q, t).rcond, lagrange.conditioning(q, t).rcond)
-        assert_close(other.accelerations(q, v, t), expected, max(1e-12, 1e-14 / rcond), repr(other))
-
-
 @njit
 def waves_beyond(t, q, v, a, b, rate):
-    """The same without the first coordinate."""
+    """The same constraints without the first coordinate."""
     waves(t, q[1:], v[1:], a[:, 1:], b, rate)
 
 
-@pytest.mark.parametrize("seed, r", [(0, 1), (1, 2), (2, 3), (3, 0)])
-def test_volterra_on_random_constrained_trees(seed, r):
-    """Random trees on a slide across gravity: its momentum and the constraints reduce the equations together."""
-    rng = np.random.default_rng(seed)
+@njit
+def mixed_beyond(t, q, v, Y, Z, rate):
+    """The same quasi-velocities without the first coordinate."""
+    mixed(t, q[1:], v[1:], Y[:, 1:], Z, rate)
+
+
+# What is asked of a random system beforehand: 1/cond (Bauer and Skeel) of S and of Lagrange's matrix. The methods solve
+# different systems of equations with the same solution, each to a few eps times its condition, that of W^T M W being
+# the square of that of S at worst: the sane ones agree to 1e-12 of the largest acceleration.
+SANE_S, SANE_LAGRANGE = 1e-2, 1e-3
+EPS = np.finfo(float).eps
+
+
+def random_constrained(seed, kinds=("revolute", "universal", "euler_ball", "prismatic", "driven")):
+    """A random tree with springs and prescribed motion on a slide across gravity, r constraints beyond the slide."""
+    rng, r = np.random.default_rng(seed), seed % 4
     builder = mb.ModelBuilder(gravity=(0.0, -1.0, -9.6))
     builder.add_body("slide", joint=mb.prismatic("x", name="x"), mass=1.5)
     names = ["slide"]
-    for k, kind in enumerate(rng.choice(["revolute", "universal", "euler_ball", "prismatic", "driven"], 4)):
+    for k, kind in enumerate(rng.choice(kinds, 4)):
         joint = random_joint(rng, kind if k else "revolute")
         arguments = random_body_arguments(rng, joint, springs=True, rotors=True)
         builder.add_body(f"b{k}", str(rng.choice(names)), **arguments)
         names.append(f"b{k}")
     system = mb.System(builder.build())
-    m, t = system.model.nv, 0.4
+    m = system.model.nv
     forces = np.concatenate(([0.0], rng.normal(size=m - 1)))
     constraints = Constraints(waves_beyond, r) if r else None
     lagrange = Lagrange(system, constraints, forces)
-    q = rng.uniform(-1, 1, m)
+    q, t = rng.uniform(-1, 1, m), 0.4
     v = lagrange.project(q, rng.normal(size=m), t)
-    volterra = Volterra(system, constraints, forces, pose=q)
-    assert "x" in [entry.name for entry in volterra.ignorable]
-    assert volterra.n_equations == m - r - volterra.s
+    others = [kind(system, constraints, forces, pose=q) for kind in (Maggi, Kane, Volterra)]
+    if r:
+        whole, reduced = QuasiVelocities(mixed, m - r), QuasiVelocities(mixed_beyond, m - r - 1)
+        others += [Maggi(system, constraints, forces, quasi=whole), Kane(system, constraints, forces, quasi=whole)]
+        if len(others[2].ignorable) == 1:
+            others.append(Volterra(system, constraints, forces, quasi=reduced))
+    return lagrange, others, (q, v, t)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_four_methods_give_the_same_accelerations(seed):
+    """To 1e-12 of the largest acceleration, on random constrained systems, with speeds and others as u."""
+    lagrange, others, (q, v, t) = random_constrained(seed)
     expected = lagrange.accelerations(q, v, t)
-    rcond = min(volterra.conditioning(q, t).rcond, lagrange.conditioning(q, t).rcond)
-    assert rcond > 1e-5
-    for method in (volterra, Kane(system, constraints, forces, pose=q), Maggi(system, constraints, forces, pose=q)):
-        assert_close(method.accelerations(q, v, t), expected, max(1e-12, 1e-14 / rcond), repr(method))
+    size = np.abs(expected).max()
+    if lagrange.constraints is not None:
+        a, _, rate = lagrange.constraints.evaluate(t, q, v)
+        assert np.abs(a @ expected + rate).max() < 1e-13 * (np.abs(a) @ np.abs(expected) + np.abs(rate)).max()
+    else:
+        assert_close(expected, lagrange.system.accelerations(q, v, t, lagrange.forces), 1e-12, "unconstrained")
+    assert lagrange.conditioning(q, t).rcond > SANE_LAGRANGE
+    volterra = others[2]
+    assert "x" in [entry.name for entry in volterra.ignorable]
+    assert volterra.n_equations == lagrange.m - lagrange.r - volterra.s
+    for other in others:
+        assert other.conditioning(q, t).rcond > SANE_S
+        assert np.abs(other.accelerations(q, v, t) - expected).max() <= 1e-12 * size, repr(other)
+
+
+@pytest.mark.parametrize("near", [1e-1, 1e-2, 1e-3])
+def test_ill_conditioned_poses(near):
+    """Near a pose where S is singular: no worse than the condition of W^T M W, that of S squared, allows."""
+    _, formulations = studied("case1")
+    q = np.array([0.3, 0.4, np.pi - near])
+    v = formulations["Lagrange"].project(q, np.array([0.5, 0.3, -0.2]))
+    expected = formulations["Lagrange"].accelerations(q, v)
+    for name in ("Maggi", "Kane", "Volterra"):
+        rcond = formulations[name].conditioning(q).rcond
+        assert rcond < 0.1 * near  # it is ill-conditioned
+        error = np.abs(formulations[name].accelerations(q, v) - expected).max() / np.abs(expected).max()
+        assert error <= 10 * EPS / rcond**2, name
+
+
+def test_ill_conditioned_quasi_velocities():
+    """The same for a choice of quasi-velocities that is bad: 1/cond of S is 7e-4, and Kane loses four digits."""
+    kinds = ("revolute", "prismatic", "universal", "euler_ball", "custom", "driven")
+    model = random_model("random", 5, 5, base="driven", kinds=kinds, springs=True)
+    system, m, rng = mb.System(model), model.nv, np.random.default_rng(5)
+    q, t, forces = rng.uniform(-1, 1, m), 0.4, rng.normal(size=m)
+    lagrange = Lagrange(system, Constraints(waves, 1), forces)
+    v = lagrange.project(q, rng.normal(size=m), t)
+    expected = lagrange.accelerations(q, v, t)
+    for kind in (Maggi, Kane):
+        method = kind(system, lagrange.constraints, forces, quasi=QuasiVelocities(mixed, m - 1))
+        rcond = method.conditioning(q, t).rcond
+        assert rcond < SANE_S
+        assert np.abs(method.accelerations(q, v, t) - expected).max() <= 10 * EPS / rcond**2 * np.abs(expected).max()
 
 
 def sliding_machine(gravity=(0.0, 0.0, -9.81)):
@@ -225,21 +261,25 @@ def test_volterra_with_prescribed_motion():
     assert_close(run.q, other.q, 1e-7, "q")
 
 
-@pytest.mark.parametrize("gravity, asked, names", [
-    ((0, 0, 0), None, ("base.x", "base.y", "base.z")), ((0, 0, -9.81), None, ()),
-    ((0, 0, -9.81), ["base.x", "base.y"], ("base.x", "base.y"))])
-def test_volterra_on_a_free_joint(gravity, asked, names):
-    """Positions of a free joint are ignorable though its speeds are in body axes; quaternions stay of length one."""
+@pytest.mark.parametrize("gravity, asked, names, chosen", [
+    ((0, 0, 0), None, ("base.x", "base.y", "base.z"), ("base.wx",)),
+    ((0, 0, -9.81), None, ("base.x", "base.y"), ("base.z'", "base.wx")),
+    ((3.0, 0, -9.0), None, ("base.y",), ("base.x'", "base.z'", "base.wx")),
+    ((0, 0, -9.81), ["base.y"], ("base.y",), ("base.x'", "base.z'", "base.wx"))])
+def test_volterra_on_a_free_joint(gravity, asked, names, chosen):
+    """All that is ignorable is used, though the speeds are in body axes; quaternions stay of length one."""
     b = mb.ModelBuilder(gravity=gravity)
     b.add_body("base", joint=mb.free(), mass=2.0, com=(0.1, 0.0, 0.2), inertia=(0.3, 0.2, 0.4))
     b.add_body("arm", "base", mb.revolute("y"), mass=1.0, com=(0.3, 0.1, -0.2), inertia=(0.1, 0.2, 0.15))
     system = mb.System(b.build())
     q, v = system.model.random_state(seed=2)
-    volterra = Volterra(system, ignorable=asked, pose=q)
+    volterra = Volterra(system, ignorable=asked)
     assert tuple(entry.name for entry in volterra.ignorable) == names
+    assert volterra.quasi_names[:len(chosen)] == chosen
     assert volterra.n_equations == 7 - len(names)
+    assert mb.analytic.count_equations(system)["Volterra"] == 7 - len(names) or asked
     assert_close(volterra.accelerations(q, v), system.accelerations(q, v), 1e-12, "vdot")
-    end = 0.5 if asked else 5.0  # two directions only: the choice of speeds is good near the first pose
+    end = 5.0
     times = [0.0, 0.2 * end, end]
     run = volterra.simulate(q, v, (0.0, end), rtol=1e-10, atol=1e-11, t_eval=times)
     other = system.simulate(q, system.momenta(q, v), (0.0, end), rtol=1e-10, atol=1e-11, t_eval=times)
@@ -317,6 +357,92 @@ def test_python_functions_give_the_same():
         assert np.array_equal(a.y, b.y)
 
 
+# ---- quasi-velocities by name and by function ----
+
+
+@njit
+def body_rates(t, q, v, Y, Z, rate):
+    """Angular velocity in body axes, the speeds of the coordinates after phi, and, if there is room, X', Y', Z'.
+
+    Coordinates X, Y, Z, psi, theta, phi, ...; orientation Rz(psi) Ry(theta) Rx(phi).
+    """
+    st, ct, sp, cp = sin(q[4]), cos(q[4]), sin(q[5]), cos(q[5])
+    Y[0, 3], Y[0, 5] = -st, 1.0
+    Y[1, 3], Y[1, 4] = ct * sp, cp
+    Y[2, 3], Y[2, 4] = ct * cp, -sp
+    others = v.size - 6
+    for k in range(others):
+        Y[3 + k, 6 + k] = 1.0
+    for k in range(Y.shape[0] - 3 - others):
+        Y[3 + others + k, k] = 1.0
+
+
+@njit
+def body_rates_rate(t, q, v, Y, Z, rate):
+    """Ydot v of `body_rates`, from the sines and cosines that are in Y."""
+    st, sp, cp = -Y[0, 3], -Y[2, 4], Y[1, 4]
+    ct = Y[1, 3] * sp + Y[2, 3] * cp
+    dpsi, dtheta, dphi = v[3], v[4], v[5]
+    rate[0] = -ct * dtheta * dpsi
+    rate[1] = (-st * sp * dtheta + ct * cp * dphi) * dpsi - sp * dphi * dtheta
+    rate[2] = (-st * cp * dtheta - ct * sp * dphi) * dpsi - cp * dphi * dtheta
+
+
+@njit
+def body_rates_at_once(t, q, v, Y, Z, rate):
+    """The same with the rates in one function."""
+    body_rates(t, q, v, Y, Z, rate)
+    body_rates_rate(t, q, v, Y, Z, rate)
+
+
+@njit
+def body_rates_and_slides(t, q, v, Y, Z, rate):
+    """The same, but the fourth quasi-velocity contains an ignorable speed: S is not triangular."""
+    body_rates_at_once(t, q, v, Y, Z, rate)
+    Y[3, 0] = 0.1
+
+
+@pytest.mark.parametrize("name, body", [("case2", "box"), ("case3", "satellite")])
+def test_angular_velocities_by_name(name, body):
+    """The paper's quasi-velocities by name, and by functions written out by hand."""
+    case, _ = studied(name)
+    n = case.q0.size - 3
+    common = dict(forces=case.forces)
+    others = tuple(case.system.model.speed_names[6:])
+    by_name = Volterra(case.system, quasi=(f"{body}.wx", f"{body}.wy", f"{body}.wz", *others), **common)
+    functions = [QuasiVelocities(body_rates, n, rate=body_rates_rate), QuasiVelocities(body_rates_at_once, n)]
+    kane = Kane(case.system, quasi=QuasiVelocities(body_rates_at_once, n + 3), **common)
+    dense = Volterra(case.system, quasi=QuasiVelocities(body_rates_and_slides, n), **common)
+    assert by_name.setup.triangular and kane.setup.triangular and not dense.setup.triangular
+    for seed in range(5):
+        q, v = case.system.model.random_state(seed=seed)
+        expected = Lagrange(case.system, **common).accelerations(q, v, 0.3)
+        size = np.abs(expected).max()
+        assert np.abs(by_name.accelerations(q, v, 0.3) - expected).max() < 1e-12 * size
+        y = by_name.state(q, v, 0.3)
+        slope = by_name.rhs(0.3, y)
+        for f in functions:
+            method = Volterra(case.system, quasi=f, **common)
+            assert np.abs(method.state(q, v, 0.3) - y).max() < 1e-15 * np.abs(y).max()
+            assert np.abs(method.rhs(0.3, y) - slope).max() < 1e-13 * np.abs(slope).max()
+        for method in (kane, dense):
+            assert np.abs(method.accelerations(q, v, 0.3) - expected).max() < 1e-12 * size
+    # angular velocity of the tree's own sweeps
+    w = case.system.body_velocities(q, case.system.momenta(q, v))[0, 3:]
+    assert_close(y[case.q0.size:case.q0.size + 3], w, 1e-14, "angular velocity")
+
+
+def test_gimbal_lock_is_not_stepped_over():
+    """Where theta = pi/2, psi' and phi' do not follow from the angular velocity: neither S nor M is regular there."""
+    b = mb.ModelBuilder(gravity=(0, 0, 0))
+    turns = [mb.rotate("z", name="psi"), mb.rotate("y", name="theta"), mb.rotate("x", name="phi")]
+    b.add_body("stone", joint=[mb.translate("x", name="X"), *turns], mass=1.0, inertia=(1.0, 2.0, 2.5))
+    volterra = Volterra(mb.System(b.build()), ignorable=["X"], quasi=("stone.wx", "stone.wy", "stone.wz"))
+    run = volterra.simulate([0, 0, 1.2, 0], [0.3, 0, 0.5, 0], (0.0, 5.0), rtol=1e-6)  # it turns about y alone
+    assert run.status == "failed" and "singular at X = 0.22" in run.message and "gimbal lock" in run.message
+    assert abs(run.q[-1, 2] - np.pi / 2) < 1e-3 and abs(run.t[-1] - (np.pi / 2 - 1.2) / 0.5) < 1e-2
+
+
 # ---- conditioning ----
 
 
@@ -348,6 +474,61 @@ def test_a_run_stops_where_the_choice_of_quasi_velocities_fails():
     assert "singular" in str(kane.conditioning([0, 0, np.pi / 2]))
     with pytest.raises(mb.errors.StateError, match="singular"):
         kane.rhs(0.0, [0, 0, np.pi / 2, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("options", [{}, {"integrator": "rk4", "step": 0.037}, {"integrator": "gauss4", "step": 0.1},
+                                     {"t_eval": [0.0, 1.0, 1.5, 2.0]}], ids=str)
+def test_a_singular_pose_is_not_stepped_over(options):
+    """The motion passes theta = pi/2 smoothly and no step ends near it: the sign of det S tells."""
+    kane = skate(quasi=("x", "theta"))
+    run = kane.simulate([0, 0, 0.0], [1.0, 0, 1.0], (0.0, 3.0), **options)
+    assert not run.success and run.status == "failed" and run.n_accepted > 5
+    assert run.t[-1] <= np.pi / 2 and np.isfinite(run.q).all() and np.isfinite(run.v).all()
+    assert np.allclose(run.q[:, 2], run.t, atol=1e-6)  # what was computed
+    for word in ("singular", "u = (x, theta)", "theta = 1.5", "x = ", "choose others", "stopped at t = 1.5"):
+        assert word in run.message, run.message
+    other = skate(quasi=("y", "theta")).simulate([0, 0, 0.5], [cos(0.5), sin(0.5), 1.0], (0.0, 2.0))
+    assert other.success  # these are regular there
+
+
+def test_maggi_stops_too():
+    """A whole turn: det S = cos theta changes its sign, though no evaluation is near enough to zero."""
+    kane = skate(quasi=("x", "theta"))
+    maggi = Maggi(kane.system, kane.constraints, quasi=("x", "theta"))
+    run = maggi.simulate([0, 0, 0.0], [1.0, 0, 1.0], (0.0, 3.0), integrator="rk4", step=0.1)
+    assert run.status == "failed" and "changes sign" in run.message and 1.4 < run.t[-1] < np.pi / 2
+
+
+def test_events_dense_output_and_sparse_output():
+    """As `System.simulate` has them; speeds between the steps still satisfy constraint and momentum."""
+    case, formulations = studied("case1")
+
+    @njit
+    def turns(t, q, u):
+        return u[0]
+
+    volterra = formulations["Volterra"]
+    run = volterra.simulate(case.q0, case.v0, (0.0, 3.0), events=[turns, mb.event(turns, 1, 2)], dense=True)
+    assert run.status == "event" and run.success and len(run.events) == 2
+    both, rising = run.events
+    assert rising.t.size == 2 and both.t.size >= 3 and run.t[-1] == rising.t[-1]
+    assert np.abs(both.v[:, 2]).max() < 1e-9 * np.abs(run.v).max() and both.y.shape == (both.t.size, 4)
+    q, v = run.sol(np.linspace(0.0, run.t[-1], 50))
+    a = np.array([case.constraints.evaluate(0.0, x, y)[0][0] @ y for x, y in zip(q, v, strict=True)])
+    assert np.abs(a).max() < 1e-14
+    p = np.array([case.system.momenta(x, y)[0] for x, y in zip(q, v, strict=True)])
+    assert np.abs(p - 6.0).max() < 1e-13
+    assert np.allclose(run.sol(run.t[5])[0], run.q[5], rtol=0, atol=1e-12)
+    every, fifth = (volterra.simulate(case.q0, case.v0, (0.0, 1.0), save_every=n) for n in (None, 5))
+    assert np.array_equal(fifth.q[1], every.q[5]) and fifth.q[-1].tolist() == every.q[-1].tolist()
+    with pytest.raises(mb.errors.IntegrationError, match="dense=True"):
+        every.sol(0.1)
+    with pytest.raises(mb.errors.StateError, match="between 0 and"):
+        run.sol(9.0)
+    with pytest.raises(mb.errors.StateError, match="save_every"):
+        volterra.simulate(case.q0, case.v0, (0.0, 1.0), t_eval=[0.5], save_every=2)
+    with pytest.raises(mb.errors.StateError, match="expected an njit function"):
+        volterra.simulate(case.q0, case.v0, (0.0, 1.0), events=lambda t, q, u: 1.0)
 
 
 def test_conditioning_of_the_cart():
@@ -391,6 +572,16 @@ def outside(t, q, v, a, b, rate):
 
 
 @njit
+def too_many_rows(t, q, v, a, b, rate):
+    a[0, 0], a[1, 1] = 1.0, 1.0
+
+
+@njit
+def too_far(t, q, v, out):
+    out[3] = 1.0
+
+
+@njit
 def push(t, q, v, out):
     out[0] = 1.0
 
@@ -428,6 +619,13 @@ def test_inconsistent_speeds_offer_projected_ones():
     (lambda s, c: Lagrange(s, waves), "mb.analytic.Constraints"),
     (lambda s, c: Lagrange(s, c, forces=[1.0]), "forces"),
     (lambda s, c: Lagrange(s.model, c), "expected a System"),
+    (lambda s, c: Lagrange(s, Constraints(too_many_rows, 1)), "too_many_rows failed .* 1 rows of 3 speeds: index 1"),
+    (lambda s, c: Kane(s, c, quasi=QuasiVelocities(too_many_rows, 2, rate=3)), "quasi: rate: expected a function"),
+    (lambda s, c: Lagrange(s, c, forces=too_far), "forces: too_far failed at a trial call: index 3"),
+    (lambda s, c: Kane(s, c, quasi=3), "expected names of speeds or mb.analytic.QuasiVelocities"),
+    (lambda s, c: mb.analytic.count_equations(s, 3), "constraints: expected"),
+    (lambda s, c: mb.analytic.count_equations(s, forces=[1.0]), "forces"),
+    (lambda s, c: mb.analytic.ignorable(s, 3), "constraints: expected"),
     (lambda s, c: Constraints(3, 1), "expected a function"),
     (lambda s, c: Constraints(waves, 0), "at least 1"),
     (lambda s, c: Kane(s, c, threshold=2.0), "threshold"),
