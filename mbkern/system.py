@@ -223,7 +223,10 @@ class System:
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             frame[L.RHS_CALL] = self._method.native.address
-            code = entry.rhs(frame, t, q, p, forces, qdot, pdot)
+            if forces.size:
+                code = _compiled(entry.rhs, _ENTRY)(frame, t, q, p, forces, qdot, pdot)
+            else:
+                code = entry.quick(frame.ctypes.data, t, q, p, qdot, pdot)
             self._explain(code, t, work)
         return qdot, pdot
 
@@ -421,7 +424,7 @@ class System:
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
         own, frame[L.RHS_CALL] = frame[L.RHS_CALL], METHODS["emh-ldl"].native.address
-        code = entry.rhs(frame, t, q, p, self._no_tau, np.empty(self._nq), np.empty(self._nv))
+        code = entry.quick(frame.ctypes.data, t, q, p, np.empty(self._nq), np.empty(self._nv))
         frame[L.RHS_CALL] = own
         self._explain(code, t, work)
         at = L.speeds_at(self.block)
@@ -464,7 +467,8 @@ class System:
         y = np.empty(rows.shape)
         with _Frame(self) as (_, block, work):
             mass_kernels.factor(block, t, q, np.zeros(self._nv), work)
-            self._explain(checks.status(block, work), t, work)
+            at = L.margins_at(block)
+            self._explain(checks.OK if (work[at:at + int(block[L.N_NODES])] > 0.0).all() else checks.SINGULAR, t, work)
             for x_k, y_k in zip(rows, y, strict=True):
                 mass_kernels.solve(block, x_k, y_k, work)
         return y.T if many else y[0]
@@ -883,11 +887,7 @@ class System:
         >>> system = mb.System(mb.zoo.chain(3)).warmup()
         """
         if self._quick is None:
-            with _COMPILING:
-                for function, signature in ((entry.rhs, _ENTRY), (entry.quick, _QUICK)):
-                    if not function.signatures:
-                        function.compile(signature)
-                        function.disable_compile()  # another argument type is an error, not a reason to compile
+            _compiled(entry.quick, _QUICK)
             for frame in list(self._frames.values()):
                 frame[L.RHS_CALL] = self._method.native.address
             self._quick = entry.quick
@@ -924,6 +924,16 @@ class System:
             raise singular(self.model, self.block, work, t)
         if code != checks.OK:
             raise StateError("the result is not finite: coordinates, momenta or forces are too large for this model")
+
+
+def _compiled(function: Any, signature: tuple[Any, ...]) -> Any:
+    """The function, compiled for this signature alone: another argument type is an error, not a reason to compile."""
+    if not function.signatures:
+        with _COMPILING:
+            if not function.signatures:
+                function.compile(signature)
+                function.disable_compile()
+    return function
 
 
 class _Frame:

@@ -6,7 +6,7 @@ overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than t
 (a user's function for forces or wrenches raised).
 """
 
-from .jit import STAMP_NUMBER, checked, exact, inline
+from .jit import STAMP_NUMBER, exact, inline, piece
 from .layout import BALL, FREE, KIND, N_NODES, N_QUATERNIONS, QI, STAMP, margins_at, node_row
 from .number import get, whole
 
@@ -24,7 +24,7 @@ def stale(block):
     return whole(block, STAMP) != STAMP_NUMBER
 
 
-@exact
+@piece
 def beyond(x, limit):
     """Whether any |x_i| is greater than `limit` or not a number."""
     n, i = x.shape[0], 0
@@ -46,7 +46,7 @@ def beyond(x, limit):
     return bad != 0
 
 
-@exact
+@piece
 def bad_quaternion(block, q):
     """Node of the first quaternion whose length is not near 1, or -1."""
     for i in range(whole(block, N_NODES)):
@@ -86,7 +86,7 @@ def first_bad_margin(block, work):
     return -1
 
 
-@checked
+@exact
 def status(block, work):
     """OK, or SINGULAR when a margin in the workspace is not positive."""
     margins = margins_at(block)

@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from . import extended, extended_lu, multipliers, reduced
 from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, STALE, check_result, check_state, stale, status
 from .drives import evaluate_drives
+from .forces import add_joint_forces
 from .jit import c_function, checked, exact
 from .layout import NQ, NV, RHS_CALL, SIZE
 from .number import array_at, whole
@@ -105,7 +106,10 @@ def rhs_emh_ldl(t, q, p, tau, qdot, pdot, block, work):
     constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
     code = prepared(constants, t, x, y, forces, memory)
     if code == OK:
-        extended.sweeps(constants, x, y, forces, xdot, ydot, memory)
+        # its sweeps one by one: as one function they would be compiled once more
+        extended.backward(constants, x, y, memory)
+        extended.forward(constants, x, y, xdot, ydot, memory)
+        add_joint_forces(constants, x, forces, ydot, memory)
         code = concluded(constants, xdot, ydot, memory)
     return code
 

@@ -25,7 +25,7 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, IN_PLACE, INERTIA, IS_END, IS_LAST,
+    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, INERTIA, IS_END, IS_LAST,
     IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
     ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
@@ -106,13 +106,6 @@ def join_in_line(block, c, k, work, load):
 
 
 @inline
-def join_in_place(block, c, k, work, load):
-    """`join_in_line` without an offset: within a joint."""
-    M, phi, s = tilted(block, c, load)
-    begin_with(block, k, work, M, phi, s)
-
-
-@inline
 def square(a):
     """Gx^T a for a tilt by a quarter turn."""
     return (a[0], -a[2], a[1])
@@ -128,7 +121,7 @@ def square_inertia(M):
 
 @inline
 def join_square(k, work, load):
-    """`join_in_place` for a quarter turn, onto a frame that has no bodies of its own."""
+    """`join_in_line` for a quarter turn without offset, onto a frame that has no bodies of its own: within a joint."""
     kw = work_row(k)
     put_inertia(work, kw + W_P, square_inertia(load[0]))
     put_pair(work, kw + W_PHI, (square(load[1][0]), square(load[1][1])))
@@ -287,19 +280,17 @@ def backward(block, q, p, work):
                 join_in_line(block, c, k, work, revolute(block, i, p, work))
             elif route == SQUARE:
                 join_square(k, work, revolute(block, i, p, work))
-            elif route == IN_PLACE:
-                join_in_place(block, c, k, work, revolute(block, i, p, work))
             else:
                 join_beside(block, c, k, work, revolute(block, i, p, work))
         elif kind == PRISMATIC:
-            if route == SQUARE:
-                join_square(k, work, prismatic(block, i, q, p, work))
-            elif route == IN_PLACE:
-                join_in_place(block, c, k, work, prismatic(block, i, q, p, work))
-            elif route == BESIDE:
-                join_beside(block, c, k, work, prismatic(block, i, q, p, work))
-            else:
+            if route == ON_GROUND:
                 prismatic(block, i, q, p, work)
+            elif route == IN_LINE:
+                join_in_line(block, c, k, work, prismatic(block, i, q, p, work))
+            elif route == SQUARE:
+                join_square(k, work, prismatic(block, i, q, p, work))
+            else:
+                join_beside(block, c, k, work, prismatic(block, i, q, p, work))
         elif whole(block, c + ROTOR) != 0:
             call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
         elif kind == BALL:
@@ -311,23 +302,17 @@ def backward(block, q, p, work):
             if route != ON_GROUND:
                 add_to(k, work, M, phi, s)
         elif kind == DRIVEN_REVOLUTE:
+            load = driven_revolute(block, i, work)
             if route == SQUARE:
-                join_square(k, work, driven_revolute(block, i, work))
-            elif route == IN_PLACE:
-                join_in_place(block, c, k, work, driven_revolute(block, i, work))
-            elif route == BESIDE:
-                join_beside(block, c, k, work, driven_revolute(block, i, work))
-            else:
-                driven_revolute(block, i, work)
+                join_square(k, work, load)
+            elif route != ON_GROUND:
+                join_beside(block, c, k, work, load)
         else:
+            load = driven_prismatic(block, i, work)
             if route == SQUARE:
-                join_square(k, work, driven_prismatic(block, i, work))
-            elif route == IN_PLACE:
-                join_in_place(block, c, k, work, driven_prismatic(block, i, work))
-            elif route == BESIDE:
-                join_beside(block, c, k, work, driven_prismatic(block, i, work))
-            else:
-                driven_prismatic(block, i, work)
+                join_square(k, work, load)
+            elif route != ON_GROUND:
+                join_beside(block, c, k, work, load)
         if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
             call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
 

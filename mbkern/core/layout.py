@@ -53,8 +53,9 @@ TURN, TILT, SPIN = 28, 30, 32
 # no child, a revolute node on another node, no rotor: needs no sums; no child otherwise; a last child joined BESIDE
 IS_LEAF, IS_END, IS_LAST = 34, 35, 36
 ROUTE = 37  # how the node is joined to its parent, one of these:
-ON_GROUND, IN_LINE, IN_PLACE, BESIDE = 0, 1, 2, 3  # last child without spin: with offset, without; all others
-SQUARE = 4  # IN_PLACE with a tilt by a quarter turn, onto a frame without bodies of its own: within a joint
+# IN_LINE: a last child without spin; SQUARE: such a one without offset, its tilt a quarter turn, on a frame that has no
+# bodies of its own; BESIDE: all others
+ON_GROUND, IN_LINE, SQUARE, BESIDE = 0, 1, 2, 3
 ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
 NODE = 40
 

@@ -209,7 +209,8 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     G = nodes[:, L.PLACE_G:L.PLACE_G + 9].astype(float).reshape(n, 3, 3)  # never varied
     cosine, sine = np.ones(n + 1), np.zeros(n + 1)
     free_to_turn = np.flatnonzero((last[:-1] >= 0) & (kind != L.BALL) & (kind != L.FREE))
-    cosine[free_to_turn], sine[free_to_turn] = _spin(G[last[free_to_turn]])[:2]
+    spin_c, spin_s, tilt_s = _spin(G[last[free_to_turn]])
+    cosine[free_to_turn], sine[free_to_turn] = np.where(tilt_s < 0.0, -spin_c, spin_c), spin_s  # no tilt is negative
     c, s = cosine[:-1], sine[:-1]
     W = np.zeros((n + 1, 3, 3))
     W[:, 0, 0] = W[:, 1, 1] = cosine
@@ -226,11 +227,11 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     is_last = last[parent] == np.arange(n)
     here = np.array([not any(isinstance(x, np.ndarray) or x != 0.0 for x in row) for row in rho], bool)
     has_rotor = nodes[:, L.ROTOR] != 0.0
-    in_line = is_last & (spin_s == 0.0) & ((kind == L.REVOLUTE) | (kind != L.BALL) & (kind != L.FREE) & here)
-    route = np.select([parent < 0, in_line & here, in_line], [L.ON_GROUND, L.IN_PLACE, L.IN_LINE], L.BESIDE)
+    in_line = is_last & (spin_s == 0.0) & (kind != L.BALL) & (kind != L.FREE)
     bare = np.array([isinstance(x, float) and x == 0.0 for x in [*nodes[:, L.MASS].tolist(), 1.0]])[parent]
-    square = (route == L.IN_PLACE) & bare & (np.abs(G[:, 2, 2]) < ROUNDING) & (tilt_s > 0.0)
-    route = np.where(square, L.SQUARE, route)
+    square = in_line & here & bare & (np.abs(G[:, 2, 2]) < ROUNDING) & (tilt_s > 0.0)
+    in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
+    route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     no_child = last[:-1] < 0
     leaf = no_child & (kind == L.REVOLUTE) & (parent >= 0) & ~has_rotor
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
