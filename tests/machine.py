@@ -14,6 +14,7 @@ import sys
 
 import llvmlite.binding as llvm
 import numpy as np
+from numba import typeof
 
 SUPPORTED = (sys.platform, platform.machine()) == ("linux", "x86_64") and llvm.get_host_cpu_features().get("fma", False)
 _TRACEME, _PEEK, _POKE, _CONT, _SINGLESTEP, _GETREGS, _SETREGS = 0, 1, 4, 7, 9, 12, 13  # requests of ptrace
@@ -55,8 +56,8 @@ def flops_of_assembly(text):
 
 
 def native_call(dispatcher, arguments):
-    """Address of the one compiled version of a Numba function, and a call of it on float64 arrays and floats."""
-    (compiled,) = dispatcher.overloads.values()
+    """Address of the compiled version of a Numba function for these float64 arrays and floats, and a call of it."""
+    compiled = dispatcher.overloads[tuple(typeof(x) for x in arguments)]  # others may have called it with other types
     address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     result, error = ctypes.c_int64(), ctypes.c_void_p()
     flat = [ctypes.byref(result), ctypes.byref(error)]
