@@ -40,19 +40,18 @@ def rhs_seconds(model, names, repeats):
 
 
 def growth_table(repeats, sizes, limit=0.2):
-    """Microseconds at each size, and the exponent over the last that were measured."""
+    """Microseconds at each size, and the exponent over the last that were measured; the sizes take turns, too."""
     rows = []
     for shape, make in SHAPES.items():
-        times = {name: {} for name in METHODS}
-        for n in sizes:
-            model = make(n)
-            able = [name for name in METHODS if cost(name, structure(model)) < limit]
-            for name, values in rhs_seconds(model, able, repeats).items():
-                times[name][n] = np.min(values)
-        for name, values in times.items():
-            (n1, t1), _, (n2, t2) = list(values.items())[-3:]  # over a factor of four
-            cells = [f"{1e6 * values[n]:.1f}" if n in values else "" for n in sizes]
-            rows.append([shape, name, *cells, f"{np.log(t2 / t1) / np.log(n2 / n1):.2f} ({n1} to {n2})"])
+        models = {n: make(n) for n in sizes}
+        for name in METHODS:
+            able = [n for n in sizes if cost(name, structure(models[n])) < limit]
+            inner = {n: max(1, int(2e-4 / cost(name, structure(models[n])))) for n in able}
+            times = seconds({n: rhs_call(models[n], name, inner[n]) for n in able}, inner, repeats)
+            n1, n2 = able[-3], able[-1]  # over a factor of four
+            cells = [f"{1e6 * np.median(times[n]):.1f}" if n in able else "" for n in sizes]
+            exponent = np.median(np.log(times[n2] / times[n1])) / np.log(n2 / n1)
+            rows.append([shape, name, *cells, f"{exponent:.2f} ({n1} to {n2})"])
     print(markdown(["revolute joints", "method", *(f"N = {n}, us" for n in sizes), "exponent of N"], rows))
 
 

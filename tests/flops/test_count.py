@@ -73,10 +73,6 @@ def test_below_table1(make, joint):
         assert mb.flops.count(model, "emh-ldl").total < min(printed["EMH"], printed["ERA"])
 
 
-def driven_steps(model):
-    return sum(getattr(element, "is_driven", False) for body in model.body_specs for element in body.joint.elements)
-
-
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 20])
 def test_random_trees_beside_table1(n):
     """All joint types with random axes; the formula charges nothing for driven and constant steps within a joint."""
