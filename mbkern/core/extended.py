@@ -18,11 +18,11 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 
-C^T . C is done by turns about single axes (:mod:`.turns`) and a shift. What a node passes on, its *load*, is M*, phi and
-the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight piece
-of code: where branches meet, 30 numbers would go through memory. The last child, which comes first, writes the parent's
-sums instead of adding to zeros, and a leaf takes its inertia from the block. With products G^T M G, sums that begin with
-zeros and one way for all it took a third more time on chains and carousels.
+C^T . C is done by turns about single axes (:mod:`.turns`) and a shift. What a node passes on, its *load*, is M*, phi
+and the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight
+piece of code: where branches meet, 30 numbers would go through memory. The last child, which comes first, writes the
+parent's sums instead of adding to zeros, and a leaf takes its inertia from the block. With products G^T M G, sums that
+begin with zeros and one way for all it took a third more time on chains and carousels.
 """
 
 from .checks import STALE, stale, status
