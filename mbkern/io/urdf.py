@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ModelError, ModelWarning
 from ..model import checks
 from ..model.builder import STANDARD_GRAVITY, ModelBuilder
-from ..model.joint import Free, Joint, Step, planar, weld
+from ..model.joint import Free, Joint, Step, weld
+from ..model.joint import planar as planar_joint
 from ..model.model import WORLD, Model
 from . import xml
 from .xml import Element
@@ -40,16 +41,17 @@ _READ = {
 }
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 Mimic = Literal["error", "free", "fix"]
+Planar = Literal["axis", "z"]
 
 
 def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = False, *,
-              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "error", check_inertia: bool = True) -> Model:
+              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "error", check_inertia: bool = True,
+              planar: Planar = "axis") -> Model:
     """Read a robot from a URDF file or text.
 
     Bodies are named after the links, coordinates after the joints (a floating joint ``j`` gives ``j.x`` ... ``j.qz``,
-    a planar one ``j.x``, ``j.y``, ``j.angle``). The axis of a planar joint is the normal of its plane, as the format
-    says; Pinocchio and Drake take z whatever the axis is. Meshes and package paths are never opened. Joint damping acts
-    as damping; limits and friction are kept as data in `Model.limits` and `Model.friction`. A root link called "world"
+    a planar one ``j.x``, ``j.y``, ``j.angle``). Meshes and package paths are never opened. Joint damping acts as
+    damping; limits and friction are kept as data in `Model.limits` and `Model.friction`. A root link called "world"
     without inertia is the world itself. What has no part in the dynamics is listed once in a `ModelWarning`.
 
     Parameters
@@ -68,6 +70,9 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     check_inertia : bool
         Refuse links whose inertia no rigid body has (negative, or against the triangle inequality of the principal
         moments). Many robot files contain such links; False takes them as they are and lists them in the warning.
+    planar : "axis" or "z"
+        Normal of the plane of a planar joint: its axis, (1, 0, 0) where none is given, as the format says; or z
+        whatever the axis is, as in Pinocchio and Drake. Where the two differ, the warning names the joint.
 
     Returns
     -------
@@ -97,6 +102,8 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     """
     if mimic not in ("error", "free", "fix"):
         raise ModelError(f"load_urdf: mimic must be 'error', 'free' or 'fix', got {checks.show(mimic)}")
+    if planar not in ("axis", "z"):
+        raise ModelError(f"load_urdf: planar must be 'axis' or 'z', got {checks.show(planar)}")
     document, source = xml.read(path_or_xml, "load_urdf")
     root = xml.parse(document, source)
     if root.tag != "robot":
@@ -117,7 +124,7 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
             body["joint"] = Joint((Free(FLOATING_BASE),), "free") if floating_base else weld()
         else:
             body["parent"] = names[_reference(carrier, "parent")]
-            body |= _joint(carrier, joints, mimic)
+            body |= _joint(carrier, joints, mimic, planar)
         try:
             builder.add_body(names[link.text("name")], check_inertia=check_inertia, **body)
         except ModelError as error:
@@ -128,7 +135,7 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
         model = builder.build()
     except ModelError as error:
         raise root.error(_with_line(str(error), links)) from None
-    _warn(root, joints, mimic, suspects)
+    _warn(root, joints, mimic, planar, suspects)
     return model
 
 
@@ -276,7 +283,7 @@ def _inertial(link: Element, check_inertia: bool, suspects: list[str]) -> dict[s
     return {"mass": kilograms, "com": place.position, "inertia": J}
 
 
-def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic) -> dict[str, Any]:
+def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic, normal: Planar) -> dict[str, Any]:
     """The arguments of `ModelBuilder.add_body` that a joint decides."""
     name, kind = joint.text("name"), joint.text("type")
     if kind not in _TYPES:
@@ -290,8 +297,8 @@ def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic) -> dict[str
     if kind == "floating":
         body["joint"] = Joint((Free(name),), kind)
     elif kind == "planar":
-        normal = _axis(joint)
-        body["joint"] = planar(normal, names=[f"{name}.x", f"{name}.y", f"{name}.angle"])
+        body["joint"] = planar_joint(_axis(joint) if normal == "axis" else "z",
+                                     names=[f"{name}.x", f"{name}.y", f"{name}.angle"])
     else:
         move: Literal["rotate", "translate"] = "translate" if kind == "prismatic" else "rotate"
         body["joint"] = Joint((Step(move, _axis(joint), held, name),), kind)
@@ -368,7 +375,7 @@ def _with_line(message: str, links: dict[str, Element]) -> str:
     return message
 
 
-def _warn(root: Element, joints: dict[str, Element], mimic: Mimic, suspects: list[str]) -> None:
+def _warn(root: Element, joints: dict[str, Element], mimic: Mimic, normal: Planar, suspects: list[str]) -> None:
     """List what was not used, each tag once."""
     ignored: Counter[str] = Counter()
     stack = [root]
@@ -387,6 +394,12 @@ def _warn(root: Element, joints: dict[str, Element], mimic: Mimic, suspects: lis
     if followers:
         done = "made coordinates of their own" if mimic == "free" else "held still"
         notes.append(f"mimic joints {done}: {', '.join(followers)}")
+    oblique = [name for name, joint in joints.items()
+               if joint.text("type") == "planar" and _axis(joint) != (0.0, 0.0, 1.0)]
+    if oblique:
+        done = ("the plane is normal to the axis (Pinocchio takes z, as planar=\"z\" does)" if normal == "axis" else
+                "z is the normal, not the axis")
+        notes.append(f"planar joints {', '.join(oblique)}: {done}")
     if suspects:
         notes.append(f"links with an inertia that no rigid body has: {', '.join(suspects)}")
     if notes:

@@ -95,6 +95,7 @@ def test_floating_base_and_planar_names():
 
 
 @pytest.mark.parametrize("axis, plane", [("0 0 1", "xy"), ("1 0 0", "yz"), ("0 -2 0", "zx"), (None, "yz")])
+@pytest.mark.filterwarnings("ignore:planar joints")
 def test_the_axis_of_a_planar_joint_is_its_normal(axis, plane):
     """The format says so, and that (1, 0, 0) is the default; Pinocchio's loader ignores it, so it is no witness."""
     element = "" if axis is None else f'<axis xyz="{axis}"/>'
@@ -106,6 +107,25 @@ def test_the_axis_of_a_planar_joint_is_its_normal(axis, plane):
     n = np.eye(3)["xyz".index(normal)]
     assert r[0] @ n == 0.0 and np.hypot(*r[0][["xyz".index(c) for c in plane]]) == pytest.approx(np.hypot(0.3, 0.2))
     np.testing.assert_allclose(R[0] @ n, n, atol=1e-15)
+
+
+def test_planar_joints_as_pinocchio_reads_them():
+    text = '''<robot name="r"><link name="base"/><link name="b"><inertial>
+        <origin xyz="0.1 0.2 0.3"/><mass value="2"/>
+        <inertia ixx="1" iyy="1.5" izz="2" ixy="0.1" ixz="0" iyz="0"/></inertial></link>
+        <joint name="j" type="planar"><parent link="base"/><child link="b"/><axis xyz="0 1 0"/></joint></robot>'''
+    with pytest.warns(mb.errors.ModelWarning, match="planar joints j.*planar=\"z\""):
+        standard = mb.load_urdf(text)
+    with pytest.warns(mb.errors.ModelWarning, match="planar joints j: z is the normal"):
+        ours = mb.load_urdf(text, planar="z")
+    pinocchio = pytest.importorskip("pinocchio")
+    peer = pinocchio.buildModelFromXML(text)
+    M = pinocchio.crba(peer, peer.createData(), pinocchio.neutral(peer))
+    M = np.triu(M) + np.triu(M, 1).T
+    np.testing.assert_allclose(mb.System(ours).mass_matrix(ours.neutral()), M, rtol=1e-12, atol=1e-14)
+    assert not np.allclose(mb.System(standard).mass_matrix(standard.neutral()), M)
+    with pytest.raises(ModelError, match="planar must be 'axis' or 'z'"):
+        mb.load_urdf(text, planar="y")
 
 
 def test_text_bytes_and_paths_give_the_same_model():
