@@ -148,11 +148,10 @@ def test_analytical_mechanics_on_a_free_base():
 # ------------------------------------------------------------------------------------------------ motion, batches
 
 
-@pytest.mark.parametrize("kind", SCLERONOMIC)
+@pytest.mark.parametrize("kind", [kind for kind in SCLERONOMIC if kind != "weld"])
 def test_energy_along_a_motion(kind):
     model = random_model("chain", 3, 4, kinds=[kind], rotors=True)
-    if not model.nv:
-        pytest.skip("nothing moves")
+    assert model.nv
     q, u = model.random_state(4)
     system = mb.System(model)
     run = system.simulate(q, system.momenta(q, 0.3 * u), (0.0, 0.5), rtol=1e-11, atol=1e-12)
