@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import quasi as C
-from ..errors import IntegrationError, StateError
+from ..errors import StateError
 from ..inputs import Array
 from ..integrate import options
 from ..integrate.driver import Record, Run, drive, joined
 from ..integrate.kernels import plan as P
-from ..integrate.kernels.dense import evaluate_dense
 from ..integrate.simulate import checked_events, records
-from ..integrate.solution import DenseOutput
+from ..integrate.solution import DenseOutput, interpolated
 from ..system import System
 
 if TYPE_CHECKING:
@@ -129,24 +128,10 @@ class Trajectory:
         >>> v.shape
         (3,)
         """
-        if self._dense is None:
-            raise IntegrationError("sol(t): the run kept no dense output; call simulate(..., dense=True)")
-        try:
-            times = np.array(t, dtype=float)
-        except (TypeError, ValueError):
-            raise StateError("sol(t): expected a time or a list of times") from None
-        plan, starts, ends, rows = self._dense
-        flat = np.atleast_1d(times)
-        begin = float(starts[0]) if starts.size else float(self.t[0])
-        low, high = min(begin, self._t_end), max(begin, self._t_end)
-        if times.ndim > 1 or not ((flat >= low) & (flat <= high)).all():
-            raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
-        y = np.empty((flat.size, self.y.shape[1]))
-        if starts.size:
-            evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, y.reshape(-1))
-        else:
-            y[:] = self.y[0]
-        q, (v, _) = y[:, :self.formulation.nq].copy(), self._speeds(flat, y)
+        starts = None if self._dense is None else self._dense.starts
+        begin = float(self.t[0]) if starts is None or not starts.size else float(starts[0])
+        times, y = interpolated(self._dense, t, begin, self._t_end, self.y[0])
+        q, (v, _) = y[:, :self.formulation.nq].copy(), self._speeds(np.atleast_1d(times), y)
         return (q[0], v[0]) if times.ndim == 0 else (q, v)
 
     def momenta(self) -> Array:

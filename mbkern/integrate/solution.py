@@ -22,6 +22,30 @@ if TYPE_CHECKING:
 SAMPLES = 200  # states that the drift of momenta is taken from
 
 
+def interpolated(dense: DenseOutput | None, t: ArrayLike, begin: float, end: float,
+                 first: Array) -> tuple[Array, Array]:
+    """The times asked for, and the states at them as rows; `first` is the state of a run without a step."""
+    if dense is None:
+        raise IntegrationError("sol(t): the run kept no dense output; call simulate(..., dense=True)")
+    try:
+        times = np.array(t, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError("sol(t): expected a time or a list of times") from None
+    if times.ndim > 1:
+        raise StateError(f"sol(t): expected a time or a list of times, got shape {times.shape}")
+    flat = np.atleast_1d(times)
+    low, high = min(begin, end), max(begin, end)
+    if not ((flat >= low) & (flat <= high)).all():
+        raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
+    plan, starts, ends, rows = dense
+    out = np.empty((flat.size, first.size))
+    if starts.size:
+        evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, out.reshape(-1))
+    else:
+        out[:] = first
+    return times, out
+
+
 class Energies(NamedTuple):
     """Energies over time, in joules; see `mbkern.system.Energy`.
 
@@ -125,25 +149,7 @@ class Solution:
         >>> q.shape
         (3,)
         """
-        if self._dense is None:
-            raise IntegrationError("sol(t): the run kept no dense output; call simulate(..., dense=True)")
-        try:
-            times = np.array(t, dtype=float)
-        except (TypeError, ValueError):
-            raise StateError("sol(t): expected a time or a list of times") from None
-        if times.ndim > 1:
-            raise StateError(f"sol(t): expected a time or a list of times, got shape {times.shape}")
-        plan, starts, ends, rows = self._dense
-        flat = np.atleast_1d(times)
-        begin = self._t_begin
-        low, high = min(begin, self._t_end), max(begin, self._t_end)
-        if not ((flat >= low) & (flat <= high)).all():
-            raise StateError(f"sol(t): expected times between {low:g} and {high:g}, where the run was")
-        out = np.empty((flat.size, self.q.shape[1] + self.p.shape[1]))
-        if starts.size:
-            evaluate_dense(plan, starts, ends, rows.reshape(-1), flat, out.reshape(-1))
-        else:
-            out[:] = np.concatenate((self.q[0], self.p[0]))
+        times, out = interpolated(self._dense, t, self._t_begin, self._t_end, np.concatenate((self.q[0], self.p[0])))
         q, p = out[:, :self.q.shape[1]].copy(), out[:, self.q.shape[1]:].copy()
         return (q[0], p[0]) if times.ndim == 0 else (q, p)
 
