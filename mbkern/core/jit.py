@@ -58,6 +58,8 @@ else:
     from numba.core.ccallback import CFunc
     from numba.core.sigutils import normalize_signature
 
+    from .compilers import Called, Inlined
+
     class _StampedCache(FunctionCache):
         """Numba's disk cache, valid only for the very sources of this folder and of the function's own."""
 
@@ -74,7 +76,8 @@ else:
     _UNCOUNTED: dict[str, Any] = dict(_nrt=False)
 
     def _cached(function, fastmath):
-        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False, **_UNCOUNTED)(function)
+        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False, pipeline_class=Called,
+                          **_UNCOUNTED)(function)
         try:
             dispatcher._cache = _StampedCache(function)
         except RuntimeError:  # no folder to cache in: compile in every process
@@ -83,9 +86,9 @@ else:
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
     _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    inline = njit(forceinline=True, fastmath=set(FLAGS), **_INNER, **_UNCOUNTED)
-    exact = njit(forceinline=True, **_INNER, **_COUNTED)  # it may return arrays
-    piece = njit(nogil=True, **_INNER, **_UNCOUNTED)
+    inline = njit(forceinline=True, fastmath=set(FLAGS), pipeline_class=Inlined, **_INNER, **_UNCOUNTED)
+    exact = njit(forceinline=True, pipeline_class=Inlined, **_INNER, **_COUNTED)  # it may return arrays
+    piece = njit(nogil=True, pipeline_class=Called, **_INNER, **_UNCOUNTED)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""
@@ -113,7 +116,8 @@ else:
                 with self._lock:
                     if self._compiled is None:
                         options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
-                        made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options)
+                        made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options,
+                                     pipeline_class=Called)
                         try:
                             made._cache = _StampedCache(self._function)
                         except RuntimeError:  # no folder to cache in: compile in every process
