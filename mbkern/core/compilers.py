@@ -11,7 +11,7 @@ a sixth of the time of a first call. What differs is the last pass:
 See "Customizing the compiler" in Numba's manual.
 """
 
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import typed_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
