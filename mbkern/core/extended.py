@@ -31,8 +31,8 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, INERTIA, IS_END, IS_LAST,
-    IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
+    ALONG_X, ALONG_Z, BALL, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE,
+    GRAVITY, IN_LINE, INERTIA, IS_END, IS_LAST, IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
     ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
     margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
@@ -42,7 +42,8 @@ from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_roto
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
-    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_inertia,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia, shift_inertia_x,
+    shift_inertia_z,
 )
 from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
 from .vec3 import add, axpy, cross, mul, neg, sub, tmul
@@ -102,6 +103,28 @@ def tilted(block, c, load):
 def moved(rho, m, load):
     """The same for an offset rho; m is the mass of the subtree."""
     return (shift_inertia(rho, load[0]), shift_force(rho, load[1]), axpy(m, rho, load[2]))
+
+
+@inline
+def moved_x(x, m, load):
+    """`moved` along x."""
+    s = load[2]
+    return (shift_inertia_x(x, load[0]), shift_force_x(x, load[1]), (fma(m, x, s[0]), s[1], s[2]))
+
+
+@inline
+def moved_z(z, m, load):
+    """`moved` along z, when nothing turns about z."""
+    s = load[2]
+    return (shift_inertia_z(z, load[0]), shift_force_z(z, load[1]), (s[0], s[1], fma(m, z, s[2])))
+
+
+@inline
+def chain(block, c, k, work, load):
+    """`join_in_line` when the offset is along z before the tilt and along x behind it."""
+    m = get(block, c + SUBTREE_MASS)
+    M, phi, s = moved_x(get(block, c + ALONG_X), m, tilted(block, c, moved_z(get(block, c + ALONG_Z), m, load)))
+    begin_with(block, k, work, M, phi, s)
 
 
 @inline
@@ -165,48 +188,48 @@ def put_turns(block, q, work):
 
 
 @inline
-def put_pivot(block, i, w, D, momentum, S, work):
-    """1 / D and y = momentum / D for the forward sweep, and the margin of the pivot D of S."""
+def put_pivot(margin, w, D, momentum, S, work):
+    """1 / D and y = momentum / D for the forward sweep, and at `margin` that of the pivot D of S."""
     d = 1.0 / D
     y = momentum * d
     put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-    put(work, margins_at(block) + i, pivot_margin(D, S))
+    put(work, margin, pivot_margin(D, S))
     return d, y
 
 
 @inline
-def revolute(block, i, p, work):
+def revolute(block, i, margin, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
     w = work_row(i)
     M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-    return eliminated_revolute(block, i, M, phi, s, p, work)
+    return eliminated_revolute(block, i, margin, M, phi, s, p, work)
 
 
 @inline
-def revolute_leaf(block, i, p, work):
+def revolute_leaf(block, i, margin, p, work):
     """The same for a node without children: what it has itself."""
     M, s = own_inertia(block, i)
-    return eliminated_revolute(block, i, M, ZERO6, s, p, work)
+    return eliminated_revolute(block, i, margin, M, ZERO6, s, p, work)
 
 
 @inline
-def eliminated_revolute(block, i, M, phi, s, p, work):
+def eliminated_revolute(block, i, margin, M, phi, s, p, work):
     c, w = node_row(i), work_row(i)
     U = column_az(M)
-    d, y = put_pivot(block, i, w, U[1][2] + get(block, c + ROTOR_INERTIA),
+    d, y = put_pivot(margin, w, U[1][2] + get(block, c + ROTOR_INERTIA),
                      get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
     load = (eliminate_az(M, U, d), axpy6(y, U, phi), s)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
 @inline
-def prismatic(block, i, q, p, work):
+def prismatic(block, i, margin, q, p, work):
     """Eliminate a prismatic node likewise."""
     c, w = node_row(i), work_row(i)
     along = (0.0, 0.0, get(q, whole(block, c + QI)))
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_lz(M)
-    d, y = put_pivot(block, i, w, U[0][2] + get(block, c + ROTOR_INERTIA),
+    d, y = put_pivot(margin, w, U[0][2] + get(block, c + ROTOR_INERTIA),
                      get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
     rest = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
     load = moved(along, get(block, c + SUBTREE_MASS), rest)
@@ -267,60 +290,76 @@ def free(block, i, q, p, work):
 def backward(block, q, p, work):
     """M*, phi, first moments and pivots of all nodes, leaves first."""
     put_turns(block, q, work)
+    margins = margins_at(block)
     for i in range(whole(block, N_NODES) - 1, -1, -1):
         c = node_row(i)
-        kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
-        if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
-            begin(block, k, work)
-        if whole(block, c + IS_END) != 0:
-            begin(block, i, work)
-        if kind == REVOLUTE:
-            if route == ON_GROUND:
-                revolute(block, i, p, work)
-            elif whole(block, c + IS_LEAF) != 0:
-                if route == BESIDE:
-                    join_beside(block, c, k, work, revolute_leaf(block, i, p, work))
-                else:
-                    join_in_line(block, c, k, work, revolute_leaf(block, i, p, work))
-            elif route == IN_LINE:
-                join_in_line(block, c, k, work, revolute(block, i, p, work))
-            elif route == SQUARE:
-                join_square(k, work, revolute(block, i, p, work))
-            else:
-                join_beside(block, c, k, work, revolute(block, i, p, work))
-        elif kind == PRISMATIC:
-            if route == ON_GROUND:
-                prismatic(block, i, q, p, work)
-            elif route == IN_LINE:
-                join_in_line(block, c, k, work, prismatic(block, i, q, p, work))
-            elif route == SQUARE:
-                join_square(k, work, prismatic(block, i, q, p, work))
-            else:
-                join_beside(block, c, k, work, prismatic(block, i, q, p, work))
-        elif whole(block, c + ROTOR) != 0:
-            call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
-        elif kind == BALL:
-            M, phi, s = ball(block, i, q, p, work)
-            if route != ON_GROUND:
-                add_to(k, work, M, phi, s)
-        elif kind == FREE:
-            M, phi, s = free(block, i, q, p, work)
-            if route != ON_GROUND:
-                add_to(k, work, M, phi, s)
-        elif kind == DRIVEN_REVOLUTE:
-            load = driven_revolute(block, i, work)
-            if route == SQUARE:
-                join_square(k, work, load)
-            elif route != ON_GROUND:
-                join_beside(block, c, k, work, load)
+        case, k, margin = whole(block, c + CASE), whole(block, c + PARENT), margins + i
+        if case == CHAINED:
+            chain(block, c, k, work, revolute(block, i, margin, p, work))
+        elif case == CHAINED_LEAF:
+            chain(block, c, k, work, revolute_leaf(block, i, margin, p, work))
         else:
-            load = driven_prismatic(block, i, work)
-            if route == SQUARE:
-                join_square(k, work, load)
-            elif route != ON_GROUND:
-                join_beside(block, c, k, work, load)
-        if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
-            call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
+            if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
+                begin(block, k, work)
+            if case == BRANCH:
+                join_beside(block, c, k, work, revolute(block, i, margin, p, work))
+            elif case == BRANCH_LEAF:
+                join_beside(block, c, k, work, revolute_leaf(block, i, margin, p, work))
+            else:
+                join_other(block, i, k, margin, q, p, work)
+
+
+@inline
+def join_other(block, i, k, margin, q, p, work):
+    """A node of any kind."""
+    c = node_row(i)
+    kind, route = whole(block, c + KIND), whole(block, c + ROUTE)
+    if whole(block, c + IS_END) != 0:
+        begin(block, i, work)
+    if kind == REVOLUTE:
+        if route == ON_GROUND:
+            revolute(block, i, margin, p, work)
+        elif whole(block, c + IS_LEAF) != 0:
+            join_in_line(block, c, k, work, revolute_leaf(block, i, margin, p, work))
+        elif route == IN_LINE:
+            join_in_line(block, c, k, work, revolute(block, i, margin, p, work))
+        elif route == SQUARE:
+            join_square(k, work, revolute(block, i, margin, p, work))
+        else:
+            join_beside(block, c, k, work, revolute(block, i, margin, p, work))
+    elif kind == PRISMATIC:
+        if route == ON_GROUND:
+            prismatic(block, i, margin, q, p, work)
+        elif route == IN_LINE:
+            join_in_line(block, c, k, work, prismatic(block, i, margin, q, p, work))
+        elif route == SQUARE:
+            join_square(k, work, prismatic(block, i, margin, q, p, work))
+        else:
+            join_beside(block, c, k, work, prismatic(block, i, margin, q, p, work))
+    elif whole(block, c + ROTOR) != 0:
+        call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
+    elif kind == BALL:
+        M, phi, s = ball(block, i, q, p, work)
+        if route != ON_GROUND:
+            add_to(k, work, M, phi, s)
+    elif kind == FREE:
+        M, phi, s = free(block, i, q, p, work)
+        if route != ON_GROUND:
+            add_to(k, work, M, phi, s)
+    elif kind == DRIVEN_REVOLUTE:
+        load = driven_revolute(block, i, work)
+        if route == SQUARE:
+            join_square(k, work, load)
+        elif route != ON_GROUND:
+            join_beside(block, c, k, work, load)
+    else:
+        load = driven_prismatic(block, i, work)
+        if route == SQUARE:
+            join_square(k, work, load)
+        elif route != ON_GROUND:
+            join_beside(block, c, k, work, load)
+    if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
+        call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
 
 
 @inline
@@ -337,13 +376,14 @@ def free_velocity(M, phi, momentum):
 
 
 @inline
-def carried(block, c, w, kw, work):
-    """Velocity and gravity of the parent at a node that stands still: offset, spin, tilt and turn."""
-    (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
-    u = minus_cross(u, get3(block, c + PLACE_RHO), o)
-    if whole(block, c + ROUTE) == BESIDE or whole(block, c + ROUTE) == ON_GROUND:
-        co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
-        u, o, g = turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
+def along_z(x, u, o):
+    """Velocity of a point at distance x along z."""
+    return (fma(o[1], x, u[0]), fma(-o[0], x, u[1]), u[2])
+
+
+@inline
+def tilt_and_turn(block, c, w, u, o, g, work):
+    """Velocity and gravity behind the tilt and the turn of a node."""
     co, si = get(block, c + TILT), -get(block, c + TILT + 1)
     u, o, g = turn_x(co, si, u), turn_x(co, si, o), turn_x(co, si, g)
     co, si = get(work, w + W_TURN), -get(work, w + W_TURN + 1)
@@ -351,9 +391,21 @@ def carried(block, c, w, kw, work):
 
 
 @inline
-def along_z(x, u, o):
-    """Velocity of a point at distance x along z."""
-    return (fma(o[1], x, u[0]), fma(-o[0], x, u[1]), u[2])
+def carried_by_chain(block, c, w, kw, work):
+    """Velocity and gravity of the parent at a chained node that stands still: offset, tilt and turn, offset."""
+    (u, o), g, x = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY), get(block, c + ALONG_X)
+    u = (u[0], fma(x, o[2], u[1]), fma(-x, o[1], u[2]))
+    u, o, g = tilt_and_turn(block, c, w, u, o, g, work)
+    return along_z(get(block, c + ALONG_Z), u, o), o, g
+
+
+@inline
+def carried_beside(block, c, w, kw, work):
+    """The same for a node of any place: offset, spin, tilt and turn."""
+    (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
+    u = minus_cross(u, get3(block, c + PLACE_RHO), o)
+    co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
+    return tilt_and_turn(block, c, w, turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g), work)
 
 
 @inline
@@ -363,16 +415,29 @@ def put_motion(work, w, v, g):
 
 
 @inline
-def move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work):
+def move_revolute(block, c, w, speeds, u, o, g, M, phi, s, qdot, pdot, work):
     """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still; its velocity."""
-    c, w = node_row(i), work_row(i)
     vi = whole(block, c + VI)
     rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
     v = (u, (o[0], o[1], o[2] + rate))
-    put(qdot, whole(block, c + QI), rate); put(work, speeds_at(block) + vi, rate)
+    put(qdot, whole(block, c + QI), rate); put(work, speeds + vi, rate)
     force = omega_times(v, inertia_times_plus(M, v, phi))
     put(pdot, vi, cross(s, g)[2] - force[1][2])
     return v
+
+
+@inline
+def move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work):
+    """Move a revolute node that has children."""
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    put_motion(work, w, move_revolute(block, c, w, speeds, u, o, g, M, phi, s, qdot, pdot, work), g)
+
+
+@inline
+def move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work):
+    """Move a revolute leaf."""
+    M, s = own_inertia(block, i)
+    move_revolute(block, node_row(i), w, speeds, u, o, g, M, ZERO6, s, qdot, pdot, work)
 
 
 @inline
@@ -383,61 +448,79 @@ def forward(block, q, p, qdot, pdot, work):
     put_motion(work, ground, ZERO6, get3(block, GRAVITY))
     for i in range(n):
         c, w = node_row(i), work_row(i)
-        kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
-        k = whole(block, c + PARENT)
+        case, k = whole(block, c + CASE), whole(block, c + PARENT)
         kw = work_row(k) if k >= 0 else ground
-        if kind == REVOLUTE:
-            u, o, g = carried(block, c, w, kw, work)
-            if whole(block, c + IS_LEAF) != 0:
-                M, s = own_inertia(block, i)
-                move_revolute(block, i, u, o, g, M, ZERO6, s, qdot, pdot, work)
-            else:
-                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-                put_motion(work, w, move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work), g)
-        elif kind == PRISMATIC:
-            u, o, g = carried(block, c, w, kw, work)
-            u = along_z(get(q, qi), u, o)
-            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-            rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
-            v = ((u[0], u[1], u[2] + rate), o)
-            put_motion(work, w, v, g)
-            put(qdot, qi, rate); put(work, speeds + vi, rate)
-            force = omega_times(v, inertia_times_plus(M, v, phi))
-            put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
-        elif whole(block, c + ROTOR) != 0:
-            call_rotor(MOVE, block, work, p, pdot, i, k)
-            call_rotor(RATES, block, work, q, qdot, i, k)
-        elif kind == BALL:
-            X = get_frame(work, w + W_G)
-            u, o = motion_to_child(X, get_pair(work, kw + W_V))
-            g = mul(X[0], get3(work, kw + W_GRAVITY))
-            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-            F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
-            turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
-            v = (u, turn)
-            put_motion(work, w, v, g)
-            mu = (inertia_times_plus(M, v, phi)[0], get3(p, vi))
-            rate3 = sub(turn, o)
-            put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
-            put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
-        elif kind == FREE:
-            X = get_frame(work, w + W_G)
-            u, o = motion_to_child(X, get_pair(work, kw + W_V))
-            g = mul(X[0], get3(work, kw + W_GRAVITY))
-            v = get_pair(work, w + W_ELIM)
-            put_motion(work, w, v, g)
-            force = omega_times(v, get_pair(p, vi))
-            rate6 = (sub(v[0], u), sub(v[1], o))
-            put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
-            put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
-            put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
+        if case == CHAINED:
+            u, o, g = carried_by_chain(block, c, w, kw, work)
+            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+        elif case == CHAINED_LEAF:
+            u, o, g = carried_by_chain(block, c, w, kw, work)
+            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
+        elif case == BRANCH:
+            u, o, g = carried_beside(block, c, w, kw, work)
+            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+        elif case == BRANCH_LEAF:
+            u, o, g = carried_beside(block, c, w, kw, work)
+            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
         else:
-            turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
-            x, rate = get(work, at), get(work, at + 1)
-            u, o, g = carried(block, c, w, kw, work)
-            u = along_z((1.0 - turns) * x, u, o)
-            v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
-            put_motion(work, w, v, g)
+            move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work)
+
+
+@inline
+def move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work):
+    """A node of any kind."""
+    c, w = node_row(i), work_row(i)
+    kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
+    if kind == REVOLUTE:
+        u, o, g = carried_beside(block, c, w, kw, work)
+        if whole(block, c + IS_LEAF) != 0:
+            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
+        else:
+            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+    elif kind == PRISMATIC:
+        u, o, g = carried_beside(block, c, w, kw, work)
+        u = along_z(get(q, qi), u, o)
+        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+        rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
+        v = ((u[0], u[1], u[2] + rate), o)
+        put_motion(work, w, v, g)
+        put(qdot, qi, rate); put(work, speeds + vi, rate)
+        force = omega_times(v, inertia_times_plus(M, v, phi))
+        put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
+    elif whole(block, c + ROTOR) != 0:
+        call_rotor(MOVE, block, work, p, pdot, i, k)
+        call_rotor(RATES, block, work, q, qdot, i, k)
+    elif kind == BALL:
+        X = get_frame(work, w + W_G)
+        u, o = motion_to_child(X, get_pair(work, kw + W_V))
+        g = mul(X[0], get3(work, kw + W_GRAVITY))
+        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+        F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
+        turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
+        v = (u, turn)
+        put_motion(work, w, v, g)
+        mu = (inertia_times_plus(M, v, phi)[0], get3(p, vi))
+        rate3 = sub(turn, o)
+        put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
+        put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
+    elif kind == FREE:
+        X = get_frame(work, w + W_G)
+        u, o = motion_to_child(X, get_pair(work, kw + W_V))
+        g = mul(X[0], get3(work, kw + W_GRAVITY))
+        v = get_pair(work, w + W_ELIM)
+        put_motion(work, w, v, g)
+        force = omega_times(v, get_pair(p, vi))
+        rate6 = (sub(v[0], u), sub(v[1], o))
+        put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
+        put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
+        put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
+    else:
+        turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
+        x, rate = get(work, at), get(work, at + 1)
+        u, o, g = carried_beside(block, c, w, kw, work)
+        u = along_z((1.0 - turns) * x, u, o)
+        v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
+        put_motion(work, w, v, g)
 
 
 @kernel

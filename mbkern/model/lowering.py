@@ -32,6 +32,8 @@ _rotors = plain.load("rotors")
 SINGULAR = 1e-13
 # What rounding may leave of a zero in a product of rotations.
 ROUNDING = 4e-16
+# Sine of the smallest angle between two axes whose common perpendicular is used: it is at most 3 offsets away.
+TILT_OF_A_CHAIN = 0.3
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
@@ -244,7 +246,41 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     bodies[:, L.BODY_G:L.BODY_G + 9] = axes.reshape(-1, 9)
     origins = bodies[:, L.BODY_RHO:L.BODY_RHO + 3]
     _replace(origins, T.turn_z(cosine[node], -sine[node], origins.T))
+    chained = (route == L.IN_LINE) & (kind == L.REVOLUTE) & (tilt_s > TILT_OF_A_CHAIN) & ~square[parent]
+    _slide(nodes, bodies, chained)
+    simple = (kind == L.REVOLUTE) & ~has_rotor & (parent >= 0)
+    nodes[:, L.CASE] = np.select([simple & chained, simple & (route == L.BESIDE)], [L.CHAINED, L.BRANCH], L.OTHER) + (
+        simple & leaf & (chained | (route == L.BESIDE)))
     return [*nodes.ravel().tolist(), *bodies.ravel().tolist()]
+
+
+def _slide(nodes: np.ndarray, bodies: np.ndarray, chained: np.ndarray) -> None:
+    """Move frames along their own z axes, to where their axes are nearest to those of their chained children.
+
+    The way from such a frame to the child's then is a x + d z', x being common to both and z' the child's axis. For
+    small tilts the frame would move far away, and digits would be lost.
+    """
+    L = _layout
+    parent = nodes[:, L.PARENT].astype(int)
+    rho = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]
+    tilt_c, tilt_s = nodes[:, L.TILT], nodes[:, L.TILT + 1]
+    slide = np.full(len(nodes) + 1, 0.0, dtype=nodes.dtype)  # the ground stays
+    on = parent[chained]
+    d = -rho[chained, 1] / tilt_s[chained]
+    slide[on] = rho[chained, 2] - tilt_c[chained] * d
+    d = d + slide[:-1][chained]
+    nodes[chained, L.ALONG_X], nodes[chained, L.ALONG_Z] = rho[chained, 0], d
+    rho[chained, 1], rho[chained, 2] = -tilt_s[chained] * d, tilt_c[chained] * d
+    others, own = ~chained, slide[:-1]
+    for a in range(3):
+        rho[others, a] = rho[others, a] + own[others] * nodes[others, L.PLACE_G + 6 + a]
+    rho[others, 2] = rho[others, 2] - slide[parent][others]
+    m, s, J = nodes[:, L.MASS], nodes[:, L.MOMENT:L.MOMENT + 3], nodes[:, L.INERTIA:L.INERTIA + 6]
+    spread = own * (m * own - 2.0 * s[:, 2])
+    J[:, 0], J[:, 3] = J[:, 0] + spread, J[:, 3] + spread
+    J[:, 2], J[:, 4] = J[:, 2] + own * s[:, 0], J[:, 4] + own * s[:, 1]
+    s[:, 2] = s[:, 2] - m * own
+    bodies[:, L.BODY_RHO + 2] = bodies[:, L.BODY_RHO + 2] - slide[bodies[:, L.BODY_NODE].astype(int)]
 
 
 def _spin(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
