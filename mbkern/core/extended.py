@@ -58,6 +58,14 @@ def own_inertia(block, i):
 
 
 @inline
+def leaf_inertia(block, i):
+    """The same of a leaf, whose centre of mass is on its x axis."""
+    c = node_row(i)
+    s = (get(block, c + MOMENT), 0.0, 0.0)
+    return rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)), s
+
+
+@inline
 def begin(block, i, work):
     """The sums of node i before its children add to them: what it has itself."""
     w = work_row(i)
@@ -208,7 +216,7 @@ def revolute(block, i, margin, p, work):
 @inline
 def revolute_leaf(block, i, margin, p, work):
     """The same for a node without children: what it has itself."""
-    M, s = own_inertia(block, i)
+    M, s = leaf_inertia(block, i)
     return eliminated_revolute(block, i, margin, M, ZERO6, s, p, work)
 
 
@@ -436,7 +444,7 @@ def move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work):
 @inline
 def move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work):
     """Move a revolute leaf."""
-    M, s = own_inertia(block, i)
+    M, s = leaf_inertia(block, i)
     move_revolute(block, node_row(i), w, speeds, u, o, g, M, ZERO6, s, qdot, pdot, work)
 
 
