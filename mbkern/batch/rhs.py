@@ -38,7 +38,7 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     function = (system._method.lanes if varied is None else system._method.varied).address
     block = system._lane_block
     workers = min(crew.count(threads), max(1, total // SMALLEST_PIECE))
-    if workers == 1 and total <= ONE_PIECE:  # a lock and four pieces take a tenth of the time of 1024 states of 7 bodies
+    if workers == 1 and total <= ONE_PIECE:  # sharing out takes a tenth of the time of 1024 states of 7 bodies
         take = iter(((0, total), None)).__next__
     else:
         take = crew.Pieces(total, LANES, workers, SMALLEST_PIECE).take

@@ -18,11 +18,13 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 
-C^T . C is done by turns about single axes (:mod:`.turns`) and a shift. What a node passes on, its *load*, is M*, phi
-and the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight
+C^T . C is done by turns about single axes (:mod:`.turns`) and shifts. What a node passes on, its *load*, is M*, phi and
+the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight
 piece of code: where branches meet, 30 numbers would go through memory. The last child, which comes first, writes the
-parent's sums instead of adding to zeros, and a leaf takes its inertia from the block. With products G^T M G, sums that
-begin with zeros and one way for all it took a third more time on chains and carousels.
+parent's sums instead of adding to zeros, and a leaf takes its inertia from the block. Frames lie where they cost
+least (:mod:`mbkern.model.lowering`): the way to a *chained* child has no turn about z and no offset along y, and the
+centre of mass of a leaf is on its x axis. In the frequent cases the inertia goes all its way before the rest is
+loaded: fewer numbers live at a time, and half as many of them go through the stack.
 """
 
 from .checks import STALE, stale, status
@@ -31,11 +33,12 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    ALONG_X, ALONG_Z, BALL, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE,
-    GRAVITY, IN_LINE, INERTIA, IS_END, IS_LAST, IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
-    ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
-    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
-    margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
+    ALONG_X, ALONG_Z, BALL, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
+    FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO,
+    PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA, ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G,
+    W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6,
+    get_frame, get_inertia, get_pair, margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at,
+    work_row,
 )
 from .number import fma, get, one_if, put, sincos, smaller, whole
 from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_rotor
@@ -114,25 +117,23 @@ def moved(rho, m, load):
 
 
 @inline
-def moved_x(x, m, load):
-    """`moved` along x."""
-    s = load[2]
-    return (shift_inertia_x(x, load[0]), shift_force_x(x, load[1]), (fma(m, x, s[0]), s[1], s[2]))
+def chain_inertia(block, c, k, work, M):
+    """Begin the inertia of the parent with that of a chained child: offset along z, tilt, offset along x."""
+    r = node_row(k)
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    M = shift_inertia_x(get(block, c + ALONG_X), turn_inertia_x(co, si, shift_inertia_z(get(block, c + ALONG_Z), M)))
+    own = get3(block, r + MOMENT)
+    put_inertia(work, work_row(k) + W_P, plus_rigid(M, get(block, r + MASS), own, get6(block, r + INERTIA)))
 
 
 @inline
-def moved_z(z, m, load):
-    """`moved` along z, when nothing turns about z."""
-    s = load[2]
-    return (shift_inertia_z(z, load[0]), shift_force_z(z, load[1]), (s[0], s[1], fma(m, z, s[2])))
-
-
-@inline
-def chain(block, c, k, work, load):
-    """`join_in_line` when the offset is along z before the tilt and along x behind it."""
-    m = get(block, c + SUBTREE_MASS)
-    M, phi, s = moved_x(get(block, c + ALONG_X), m, tilted(block, c, moved_z(get(block, c + ALONG_Z), m, load)))
-    begin_with(block, k, work, M, phi, s)
+def chain_rest(block, c, k, work, phi, s):
+    """Begin phi and the first moment of the parent likewise."""
+    kw, m, x, z = work_row(k), get(block, c + SUBTREE_MASS), get(block, c + ALONG_X), get(block, c + ALONG_Z)
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    s = turn_x(co, si, (s[0], s[1], fma(m, z, s[2])))
+    put_pair(work, kw + W_PHI, shift_force_x(x, turn6_x(co, si, shift_force_z(z, phi))))
+    put3(work, kw + W_MOMENT, add((fma(m, x, s[0]), s[1], s[2]), get3(block, node_row(k) + MOMENT)))
 
 
 @inline
@@ -166,11 +167,29 @@ def join_square(k, work, load):
 
 
 @inline
+def beside_inertia(block, c, k, work, M):
+    """Add an inertia to that of the parent, for any place."""
+    M = turn_inertia_x(get(block, c + TILT), get(block, c + TILT + 1), M)
+    M = turn_inertia_z(get(block, c + SPIN), get(block, c + SPIN + 1), M)
+    add_to_inertia(work, work_row(k) + W_P, shift_inertia(get3(block, c + PLACE_RHO), M))
+
+
+@inline
+def beside_rest(block, c, k, work, phi, s):
+    """Add phi and the first moment likewise."""
+    kw, rho = work_row(k), get3(block, c + PLACE_RHO)
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    phi, s = turn6_x(co, si, phi), turn_x(co, si, s)
+    co, si = get(block, c + SPIN), get(block, c + SPIN + 1)
+    add_to_pair(work, kw + W_PHI, shift_force(rho, turn6_z(co, si, phi)))
+    add_to3(work, kw + W_MOMENT, axpy(get(block, c + SUBTREE_MASS), rho, turn_z(co, si, s)))
+
+
+@inline
 def join_beside(block, c, k, work, load):
     """Add the load to the sums of the parent, for any place."""
-    co, si = get(block, c + SPIN), get(block, c + SPIN + 1)
-    M, phi, s = moved(get3(block, c + PLACE_RHO), get(block, c + SUBTREE_MASS), turned(co, si, tilted(block, c, load)))
-    add_to(k, work, M, phi, s)
+    beside_inertia(block, c, k, work, load[0])
+    beside_rest(block, c, k, work, load[1], load[2])
 
 
 @inline
@@ -206,28 +225,33 @@ def put_pivot(margin, w, D, momentum, S, work):
 
 
 @inline
+def pivot_of_turn(block, c, w, margin, M, phi_z, p, work):
+    """`put_pivot` of a revolute node."""
+    return put_pivot(margin, w, M[2][5] + get(block, c + ROTOR_INERTIA), get(p, whole(block, c + VI)) - phi_z, M[2],
+                     work)
+
+
+@inline
+def turned_inertia(w, M, d, work):
+    """What is left of the inertia of a revolute node, before its turn."""
+    return turn_inertia_z(get(work, w + W_TURN), get(work, w + W_TURN + 1), eliminate_az(M, column_az(M), d))
+
+
+@inline
+def turned_rest(w, M, y, phi, s, work):
+    """phi and the first moment likewise."""
+    co, si = get(work, w + W_TURN), get(work, w + W_TURN + 1)
+    return turn6_z(co, si, axpy6(y, column_az(M), phi)), turn_z(co, si, s)
+
+
+@inline
 def revolute(block, i, margin, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
-    w = work_row(i)
-    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-    return eliminated_revolute(block, i, margin, M, phi, s, p, work)
-
-
-@inline
-def revolute_leaf(block, i, margin, p, work):
-    """The same for a node without children: what it has itself."""
-    M, s = leaf_inertia(block, i)
-    return eliminated_revolute(block, i, margin, M, ZERO6, s, p, work)
-
-
-@inline
-def eliminated_revolute(block, i, margin, M, phi, s, p, work):
     c, w = node_row(i), work_row(i)
-    U = column_az(M)
-    d, y = put_pivot(margin, w, U[1][2] + get(block, c + ROTOR_INERTIA),
-                     get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
-    load = (eliminate_az(M, U, d), axpy6(y, U, phi), s)
-    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    d, y = pivot_of_turn(block, c, w, margin, M, phi[1][2], p, work)
+    phi, s = turned_rest(w, M, y, phi, s, work)
+    return (turned_inertia(w, M, d, work), phi, s)
 
 
 @inline
@@ -300,19 +324,37 @@ def backward(block, q, p, work):
     put_turns(block, q, work)
     margins = margins_at(block)
     for i in range(whole(block, N_NODES) - 1, -1, -1):
-        c = node_row(i)
+        c, w = node_row(i), work_row(i)
         case, k, margin = whole(block, c + CASE), whole(block, c + PARENT), margins + i
         if case == CHAINED:
-            chain(block, c, k, work, revolute(block, i, margin, p, work))
+            M = get_inertia(work, w + W_P)
+            d, y = pivot_of_turn(block, c, w, margin, M, get(work, w + W_PHI + 5), p, work)
+            chain_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+            M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+            phi, s = turned_rest(w, M, y, phi, s, work)
+            chain_rest(block, c, k, work, phi, s)
         elif case == CHAINED_LEAF:
-            chain(block, c, k, work, revolute_leaf(block, i, margin, p, work))
+            M, s = leaf_inertia(block, i)
+            d, y = pivot_of_turn(block, c, w, margin, M, 0.0, p, work)
+            chain_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+            phi, s = turned_rest(w, M, y, ZERO6, s, work)
+            chain_rest(block, c, k, work, phi, s)
         else:
             if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
                 begin(block, k, work)
             if case == BRANCH:
-                join_beside(block, c, k, work, revolute(block, i, margin, p, work))
+                M = get_inertia(work, w + W_P)
+                d, y = pivot_of_turn(block, c, w, margin, M, get(work, w + W_PHI + 5), p, work)
+                beside_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+                phi, s = turned_rest(w, M, y, phi, s, work)
+                beside_rest(block, c, k, work, phi, s)
             elif case == BRANCH_LEAF:
-                join_beside(block, c, k, work, revolute_leaf(block, i, margin, p, work))
+                M, s = leaf_inertia(block, i)
+                d, y = pivot_of_turn(block, c, w, margin, M, 0.0, p, work)
+                beside_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+                phi, s = turned_rest(w, M, y, ZERO6, s, work)
+                beside_rest(block, c, k, work, phi, s)
             else:
                 join_other(block, i, k, margin, q, p, work)
 
@@ -327,8 +369,6 @@ def join_other(block, i, k, margin, q, p, work):
     if kind == REVOLUTE:
         if route == ON_GROUND:
             revolute(block, i, margin, p, work)
-        elif whole(block, c + IS_LEAF) != 0:
-            join_in_line(block, c, k, work, revolute_leaf(block, i, margin, p, work))
         elif route == IN_LINE:
             join_in_line(block, c, k, work, revolute(block, i, margin, p, work))
         elif route == SQUARE:
@@ -481,10 +521,7 @@ def move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work):
     kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
     if kind == REVOLUTE:
         u, o, g = carried_beside(block, c, w, kw, work)
-        if whole(block, c + IS_LEAF) != 0:
-            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
-        else:
-            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+        move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
     elif kind == PRISMATIC:
         u, o, g = carried_beside(block, c, w, kw, work)
         u = along_z(get(q, qi), u, o)

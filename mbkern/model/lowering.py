@@ -236,6 +236,8 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     bare = np.array([isinstance(x, float) and x == 0.0 for x in [*nodes[:, L.MASS].tolist(), 1.0]])[parent]
     square = in_line & here & bare & (np.abs(G[:, 2, 2]) < ROUNDING) & (tilt_s > 0.0) & ~leaf
     in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
+    chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & (tilt_s > TILT_OF_A_CHAIN) & ~square[parent]
+    in_line &= chained | ~leaf
     route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     no_child = last[:-1] < 0
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
@@ -249,11 +251,10 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     bodies[:, L.BODY_G:L.BODY_G + 9] = axes.reshape(-1, 9)
     origins = bodies[:, L.BODY_RHO:L.BODY_RHO + 3]
     _replace(origins, T.turn_z(cosine[node], -sine[node], origins.T))
-    chained = (route == L.IN_LINE) & (kind == L.REVOLUTE) & (tilt_s > TILT_OF_A_CHAIN) & ~square[parent]
     _slide(nodes, bodies, chained, leaf)
     simple = (kind == L.REVOLUTE) & ~has_rotor & (parent >= 0)
-    nodes[:, L.CASE] = np.select([simple & chained, simple & (route == L.BESIDE)], [L.CHAINED, L.BRANCH], L.OTHER) + (
-        simple & leaf & (chained | (route == L.BESIDE)))
+    case = np.select([simple & chained, simple & (route == L.BESIDE)], [L.CHAINED, L.BRANCH], L.OTHER)
+    nodes[:, L.CASE] = case + leaf
     return [*nodes.ravel().tolist(), *bodies.ravel().tolist()]
 
 
