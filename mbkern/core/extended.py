@@ -225,33 +225,40 @@ def put_pivot(margin, w, D, momentum, S, work):
 
 
 @inline
-def pivot_of_turn(block, c, w, margin, M, phi_z, p, work):
-    """`put_pivot` of a revolute node."""
-    return put_pivot(margin, w, M[2][5] + get(block, c + ROTOR_INERTIA), get(p, whole(block, c + VI)) - phi_z, M[2],
+def turned_inertia(block, c, w, margin, M, phi_z, p, work):
+    """Eliminate a revolute node: what is left of its inertia, in the axes before its turn, and y."""
+    d, y = put_pivot(margin, w, M[2][5] + get(block, c + ROTOR_INERTIA), get(p, whole(block, c + VI)) - phi_z, M[2],
                      work)
+    return turn_inertia_z(get(work, w + W_TURN), get(work, w + W_TURN + 1), eliminate_az(M, column_az(M), d)), y
 
 
 @inline
-def turned_inertia(w, M, d, work):
-    """What is left of the inertia of a revolute node, before its turn."""
-    return turn_inertia_z(get(work, w + W_TURN), get(work, w + W_TURN + 1), eliminate_az(M, column_az(M), d))
-
-
-@inline
-def turned_rest(w, M, y, phi, s, work):
+def turned_rest(w, U, y, phi, s, work):
     """phi and the first moment likewise."""
     co, si = get(work, w + W_TURN), get(work, w + W_TURN + 1)
-    return turn6_z(co, si, axpy6(y, column_az(M), phi)), turn_z(co, si, s)
+    return turn6_z(co, si, axpy6(y, U, phi)), turn_z(co, si, s)
+
+
+@inline
+def inner_inertia(block, c, w, margin, p, work):
+    """`turned_inertia` of a node that has children."""
+    return turned_inertia(block, c, w, margin, get_inertia(work, w + W_P), get(work, w + W_PHI + 5), p, work)
+
+
+@inline
+def inner_rest(w, y, work):
+    """`turned_rest` of a node that has children."""
+    U = column_az(get_inertia(work, w + W_P))
+    return turned_rest(w, U, y, get_pair(work, w + W_PHI), get3(work, w + W_MOMENT), work)
 
 
 @inline
 def revolute(block, i, margin, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
     c, w = node_row(i), work_row(i)
-    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-    d, y = pivot_of_turn(block, c, w, margin, M, phi[1][2], p, work)
-    phi, s = turned_rest(w, M, y, phi, s, work)
-    return (turned_inertia(w, M, d, work), phi, s)
+    M, y = inner_inertia(block, c, w, margin, p, work)
+    phi, s = inner_rest(w, y, work)
+    return (M, phi, s)
 
 
 @inline
@@ -327,33 +334,29 @@ def backward(block, q, p, work):
         c, w = node_row(i), work_row(i)
         case, k, margin = whole(block, c + CASE), whole(block, c + PARENT), margins + i
         if case == CHAINED:
-            M = get_inertia(work, w + W_P)
-            d, y = pivot_of_turn(block, c, w, margin, M, get(work, w + W_PHI + 5), p, work)
-            chain_inertia(block, c, k, work, turned_inertia(w, M, d, work))
-            M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-            phi, s = turned_rest(w, M, y, phi, s, work)
+            M, y = inner_inertia(block, c, w, margin, p, work)
+            chain_inertia(block, c, k, work, M)
+            phi, s = inner_rest(w, y, work)
             chain_rest(block, c, k, work, phi, s)
         elif case == CHAINED_LEAF:
-            M, s = leaf_inertia(block, i)
-            d, y = pivot_of_turn(block, c, w, margin, M, 0.0, p, work)
-            chain_inertia(block, c, k, work, turned_inertia(w, M, d, work))
-            phi, s = turned_rest(w, M, y, ZERO6, s, work)
+            own, s = leaf_inertia(block, i)
+            M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
+            chain_inertia(block, c, k, work, M)
+            phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
             chain_rest(block, c, k, work, phi, s)
         else:
             if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
                 begin(block, k, work)
             if case == BRANCH:
-                M = get_inertia(work, w + W_P)
-                d, y = pivot_of_turn(block, c, w, margin, M, get(work, w + W_PHI + 5), p, work)
-                beside_inertia(block, c, k, work, turned_inertia(w, M, d, work))
-                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-                phi, s = turned_rest(w, M, y, phi, s, work)
+                M, y = inner_inertia(block, c, w, margin, p, work)
+                beside_inertia(block, c, k, work, M)
+                phi, s = inner_rest(w, y, work)
                 beside_rest(block, c, k, work, phi, s)
             elif case == BRANCH_LEAF:
-                M, s = leaf_inertia(block, i)
-                d, y = pivot_of_turn(block, c, w, margin, M, 0.0, p, work)
-                beside_inertia(block, c, k, work, turned_inertia(w, M, d, work))
-                phi, s = turned_rest(w, M, y, ZERO6, s, work)
+                own, s = leaf_inertia(block, i)
+                M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
+                beside_inertia(block, c, k, work, M)
+                phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
                 beside_rest(block, c, k, work, phi, s)
             else:
                 join_other(block, i, k, margin, q, p, work)

@@ -1,0 +1,165 @@
+"""Where the frames of the nodes lie.
+
+The frame of a node that moves along or about one axis may be turned about this axis and moved along it: nothing that
+anybody sees changes. Both are used to make what :mod:`mbkern.core.extended` does for each node cheap.
+
+* A frame with children is turned so that the axis z' of the last child lies in its y-z plane. That child's place is
+  then a turn about z', which joins its motion, and a tilt about x.
+* If that child is revolute, the frame is moved to where the two axes are nearest. The way from the one frame to the
+  other then is a x + d z', without y: the child is *chained*. With parallel axes x points from the one to the other.
+* The frame of a revolute leaf is turned and moved so that the centre of mass is on its x axis.
+
+The rows of the block come in as tables, of objects where numbers are arrays over many machines (`Model.vary`). Axes are
+the same for all of them, so that their frames are turned alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import plain
+
+L = plain.load("layout")
+_turns = plain.load("turns")
+
+Table = np.ndarray
+Flags = NDArray[np.bool_]
+
+# What rounding may leave of a zero in a product of rotations.
+ROUNDING = 4e-16
+# Sine of the smallest angle between two axes whose common perpendicular is used: it is at most 3 offsets away. For
+# smaller ones frames would lie far from all bodies, and digits would be lost.
+SMALLEST_TILT = 0.3
+
+
+def choose_frames(nodes: Table, bodies: Table) -> None:
+    """Turn and move the frames, and enter all that follows for nodes and bodies."""
+    n, kind, parent = len(nodes), nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
+    last = np.full(n + 1, -1)  # the last child; the ground has place -1
+    last[parent] = np.arange(n)
+    leaf = _leaves(nodes, last)
+    _turn(nodes, bodies, last, leaf)
+    chained = _join(nodes, last, leaf)
+    _slide(nodes, bodies, chained, leaf)
+    simple = (kind == L.REVOLUTE) & (nodes[:, L.ROTOR] == 0.0) & (parent >= 0) & (nodes[:, L.IS_END] == 0.0)
+    beside = nodes[:, L.ROUTE] == L.BESIDE
+    nodes[:, L.CASE] = leaf + np.select([simple & chained, simple & beside], [L.CHAINED, L.BRANCH], L.OTHER)
+
+
+def _leaves(nodes: Table, last: NDArray[np.int64]) -> Flags:
+    """Which nodes are revolute, without child and rotor, on another node, their inertia the same in all machines."""
+    own = nodes[:, L.MASS:L.INERTIA + 6]
+    alike = np.ones(len(nodes), bool) if own.dtype == float else np.array([_are_numbers(row) for row in own])
+    return ((last[:-1] < 0) & (nodes[:, L.KIND] == L.REVOLUTE) & (nodes[:, L.PARENT] >= 0) & (nodes[:, L.ROTOR] == 0.0)
+            & alike)
+
+
+def _turn(nodes: Table, bodies: Table, last: NDArray[np.int64], leaf: Flags) -> None:
+    """Turn frames about their own axes."""
+    n, kind, parent = len(nodes), nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
+    G = nodes[:, L.PLACE_G:L.PLACE_G + 9].astype(float).reshape(n, 3, 3)  # never varied
+    cosine, sine = np.ones(n + 1), np.zeros(n + 1)
+    carrier = np.flatnonzero((last[:-1] >= 0) & (kind != L.BALL) & (kind != L.FREE))
+    spin_c, spin_s, tilt_s = _spin(G[last[carrier]])
+    cosine[carrier], sine[carrier] = np.where(tilt_s < 0.0, -spin_c, spin_c), spin_s  # no tilt is negative
+    child = last[carrier]
+    alike = np.array([_are_numbers(row) for row in nodes[child, L.PLACE_RHO:L.PLACE_RHO + 2]], bool)
+    parallel = child[(kind[child] == L.REVOLUTE) & (np.hypot(G[child, 2, 0], G[child, 2, 1]) < ROUNDING) & alike]
+    above = parent[parallel]
+    cosine[above], sine[above] = _direction(*nodes[parallel, L.PLACE_RHO:L.PLACE_RHO + 2].astype(float).T)
+    cosine[:-1][leaf], sine[:-1][leaf] = _direction(*nodes[leaf, L.MOMENT:L.MOMENT + 2].astype(float).T)
+    W = np.zeros((n + 1, 3, 3))
+    W[:, 0, 0] = W[:, 1, 1] = cosine
+    W[:, 0, 1], W[:, 1, 0], W[:, 2, 2] = sine, -sine, 1.0
+    G = W[:-1] @ G @ W[parent].transpose(0, 2, 1)
+    G[last[carrier], 2, 0] = 0.0  # but for rounding
+    nodes[:, L.PLACE_G:L.PLACE_G + 9] = G.reshape(n, 9)
+    spin_c, spin_s, tilt_s = _spin(G)
+    nodes[:, L.TURN] = G[:, 0, 0] * spin_c + G[:, 0, 1] * spin_s
+    nodes[:, L.TURN + 1] = -(G[:, 1, 0] * spin_c + G[:, 1, 1] * spin_s)
+    nodes[:, L.TILT], nodes[:, L.TILT + 1] = G[:, 2, 2], tilt_s
+    nodes[:, L.SPIN], nodes[:, L.SPIN + 1] = spin_c, spin_s
+    c, s = cosine[:-1], sine[:-1]
+    _apply(nodes, L.PLACE_RHO, 3, lambda x: _turns.turn_z(cosine[parent], -sine[parent], x))
+    _apply(nodes, L.MOMENT, 3, lambda x: _turns.turn_z(c, -s, x))
+    _apply(nodes, L.INERTIA, 6, lambda x: _turns.sturn_z(c, -s, x))
+    nodes[parallel, L.PLACE_RHO + 1] = nodes[leaf, L.MOMENT + 1] = 0.0  # but for rounding
+    node = bodies[:, L.BODY_NODE].astype(int)
+    axes = bodies[:, L.BODY_G:L.BODY_G + 9].astype(float).reshape(-1, 3, 3) @ W[node].transpose(0, 2, 1)
+    bodies[:, L.BODY_G:L.BODY_G + 9] = axes.reshape(-1, 9)
+    _apply(bodies, L.BODY_RHO, 3, lambda x: _turns.turn_z(cosine[node], -sine[node], x))
+
+
+def _spin(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cosine and sine of the spin, and the sine of the tilt, in G = Gz(turn) Gx(tilt) Gz(spin)."""
+    x, y = G[:, 2, 0], G[:, 2, 1]
+    tilt = np.hypot(x, y)
+    spins = np.abs(x) > ROUNDING
+    tilt = np.where(spins, tilt, 1.0)
+    return np.where(spins, -y / tilt, 1.0), np.where(spins, x / tilt, 0.0), np.where(spins, tilt, -y)
+
+
+def _direction(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cosine and sine of the angle from the x axis to (x, y); 1 and 0 when both vanish."""
+    size = np.hypot(x, y)
+    there = size > 0.0
+    size = np.where(there, size, 1.0)
+    return np.where(there, x / size, 1.0), y / size
+
+
+def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
+    """Enter how nodes are joined to their parents; which of them are chained."""
+    kind, parent = nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
+    tilt_c, tilt_s = nodes[:, L.TILT].astype(float), nodes[:, L.TILT + 1].astype(float)
+    is_last = last[parent] == np.arange(len(nodes))
+    here = np.array([_are_numbers(row) and not any(row) for row in nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]], bool)
+    bare = np.array([isinstance(mass, float) and mass == 0.0 for mass in [*nodes[:, L.MASS].tolist(), 1.0]])[parent]
+    in_line = is_last & (nodes[:, L.SPIN + 1] == 0.0) & (kind != L.BALL) & (kind != L.FREE)
+    square = in_line & here & bare & (np.abs(tilt_c) < ROUNDING) & (tilt_s > 0.0) & ~leaf
+    in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
+    no_y = np.array([isinstance(y, float) and y == 0.0 for y in nodes[:, L.PLACE_RHO + 1].tolist()], bool)
+    near = (tilt_s > SMALLEST_TILT) | ((np.abs(tilt_s) < ROUNDING) & no_y)
+    chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & ~square[parent]
+    in_line &= chained | ~leaf
+    route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
+    nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
+    nodes[:, L.IS_LEAF], nodes[:, L.IS_END] = leaf, (last[:-1] < 0) & ~leaf
+    return chained
+
+
+def _slide(nodes: Table, bodies: Table, chained: Flags, leaf: Flags) -> None:
+    """Move frames along their own axes."""
+    parent = nodes[:, L.PARENT].astype(int)
+    rho, tilt_c, tilt_s = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3], nodes[chained, L.TILT], nodes[chained, L.TILT + 1]
+    slide = np.full(len(nodes) + 1, 0.0, dtype=nodes.dtype)  # the ground stays
+    d = -rho[chained, 1] / np.where(tilt_s > SMALLEST_TILT, tilt_s, 1.0)  # parallel axes: 0
+    slide[parent[chained]] = rho[chained, 2] - tilt_c * d
+    heavy = np.flatnonzero(leaf)
+    heavy = heavy[nodes[heavy, L.MASS].astype(float) > 0.0]
+    slide[heavy] = nodes[heavy, L.MOMENT + 2] / nodes[heavy, L.MASS]
+    own, others = slide[:-1], ~chained
+    d = d + own[chained]
+    nodes[chained, L.ALONG_X], nodes[chained, L.ALONG_Z] = rho[chained, 0], d
+    rho[chained, 1], rho[chained, 2] = -tilt_s * d, tilt_c * d
+    for a in range(3):
+        rho[others, a] = rho[others, a] + own[others] * nodes[others, L.PLACE_G + 6 + a]
+    rho[others, 2] = rho[others, 2] - slide[parent][others]
+    m, s, J = nodes[:, L.MASS], nodes[:, L.MOMENT:L.MOMENT + 3], nodes[:, L.INERTIA:L.INERTIA + 6]
+    spread = own * (m * own - 2.0 * s[:, 2])
+    J[:, 0], J[:, 3] = J[:, 0] + spread, J[:, 3] + spread
+    J[:, 2], J[:, 4] = J[:, 2] + own * s[:, 0], J[:, 4] + own * s[:, 1]
+    s[:, 2] = np.where(leaf, 0.0, s[:, 2] - m * own)
+    bodies[:, L.BODY_RHO + 2] = bodies[:, L.BODY_RHO + 2] - slide[bodies[:, L.BODY_NODE].astype(int)]
+
+
+def _apply(table: Table, at: int, size: int, change: Any) -> None:
+    """Replace columns by what `change` makes of them."""
+    for j, column in enumerate(change(table[:, at:at + size].T)):
+        table[:, at + j] = column
+
+
+def _are_numbers(row: Any) -> bool:
+    return not any(isinstance(x, np.ndarray) for x in row)

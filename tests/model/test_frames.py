@@ -1,0 +1,101 @@
+"""Where the frames of nodes are put must not be seen from outside, and must make the block what the kernels expect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from cases import assert_close, random_inertia, random_model
+
+import mbkern as mb
+from mbkern import plain
+from mbkern.model.frames import SMALLEST_TILT
+
+L = plain.load("layout")
+TOLERANCE = 1e-10  # as in test_dense
+
+
+def node_rows(model):
+    n = int(model.block[L.N_NODES])
+    return model.block[L.HEADER:L.HEADER + n * L.NODE].reshape(n, L.NODE)
+
+
+def two_axes(tilt, offset, arms=1):
+    """Hinges whose axes enclose the angle `tilt`, in general position otherwise."""
+    rng = np.random.default_rng(5)
+    builder = mb.ModelBuilder(gravity=(0.3, -0.2, -9.8))
+    for i in range(4):
+        builder.add_body(f"b{i}", f"b{i - 1}" if i else "world", mb.revolute((0.0, np.sin(i * tilt), np.cos(i * tilt))),
+                         mass=1.0 + 0.3 * i, com=rng.uniform(-0.2, 0.2, 3), inertia=random_inertia(rng, 1.0),
+                         position=offset)
+        for k in range(arms if i else 0):
+            builder.add_body(f"b{i}{k}", f"b{i - 1}", mb.revolute((0, 1, k)), mass=0.4, com=(0.1, 0.2, 0.0),
+                             inertia=(0.1, 0.1, 0.1), position=(0.0, 0.2, 0.1))
+    return builder.build()
+
+
+def check(model, seed=3):
+    rng = np.random.default_rng(seed)
+    q, p = rng.uniform(-2.0, 2.0, model.nq), rng.normal(size=model.nv)
+    expected = reference.hamilton(model, q, p)
+    system = mb.System(model, "emh-ldl")
+    for rates, wanted in zip(system.rhs(q, p), (expected.qdot, expected.pdot), strict=True):
+        assert_close(rates, wanted, TOLERANCE, model.name)
+    poses = system.body_poses(q)
+    for given, wanted in zip(poses, reference.body_poses(model, q), strict=True):
+        assert_close(given, wanted, 1e-13, "poses")
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-17, 1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.31, 1.0, np.pi / 2, 3.0, np.pi, -1.2])
+@pytest.mark.parametrize("arms", [0, 1])
+def test_any_angle_between_axes(tilt, arms):
+    check(two_axes(tilt, (0.4, -0.3, 0.2), arms))
+
+
+@pytest.mark.parametrize("offset", [(0.0, 0.0, 0.0), (0.0, 0.0, 0.5), (0.0, 0.4, 0.0), (0.3, 0.0, 0.0)])
+@pytest.mark.parametrize("tilt", [0.0, 0.5, np.pi / 2])
+def test_special_offsets(tilt, offset):
+    check(two_axes(tilt, offset))
+
+
+def test_blocks_of_chained_nodes_and_leaves():
+    seen = {case: 0 for case in range(5)}
+    for seed in range(30):
+        rows = node_rows(random_model("random", 9, seed, kinds=["revolute", "universal", "prismatic", "ball"]))
+        for row in rows:
+            case = int(row[L.CASE])
+            seen[case] += 1
+            if case in (L.CHAINED, L.CHAINED_LEAF):
+                z = np.array([0.0, -row[L.TILT + 1], row[L.TILT]])  # its own axis in the frame of its parent
+                assert np.allclose(row[L.PLACE_G + 6:L.PLACE_G + 9], z, atol=1e-15)
+                way = row[L.ALONG_X] * np.array([1.0, 0.0, 0.0]) + row[L.ALONG_Z] * z
+                assert np.allclose(row[L.PLACE_RHO:L.PLACE_RHO + 3], way, atol=1e-15)
+                assert row[L.TILT + 1] > SMALLEST_TILT or abs(row[L.TILT + 1]) < 1e-15
+            if case in (L.CHAINED_LEAF, L.BRANCH_LEAF):
+                assert row[L.MOMENT] >= 0.0 and row[L.MOMENT + 1] == row[L.MOMENT + 2] == 0.0
+    assert all(seen.values())
+
+
+def test_planar_chains_are_chained():
+    rows = node_rows(mb.zoo.chain(5, joint=mb.revolute("y"), seed=None))
+    assert rows[1:, L.CASE].tolist() == [L.CHAINED] * 3 + [L.CHAINED_LEAF]
+
+
+@pytest.mark.parametrize("what", ["mass", "com", "inertia", "position", "all"])
+@pytest.mark.parametrize("body", ["b1", "b3", "b30"])
+def test_varied_machines_have_the_rates_of_separate_models(what, body):
+    """The frame of a leaf whose inertia varies is left where it is, so the last bits differ from separate models."""
+    rng = np.random.default_rng(8)
+    count = 5
+    values = {"mass": rng.uniform(0.5, 2.0, count), "com": rng.uniform(-0.3, 0.3, (count, 3)),
+              "inertia": np.array([random_inertia(rng, 2.0) for _ in range(count)]),
+              "position": rng.uniform(-0.5, 0.5, (count, 3))}
+    values = values if what == "all" else {what: values[what]}
+    model = two_axes(0.9, (0.4, -0.3, 0.2))
+    varied = model.vary(body=body, **values)
+    Q, P = rng.uniform(-2.0, 2.0, (count, model.nq)), rng.normal(size=(count, model.nv))
+    rates = mb.System(model, "emh-ldl").rhs_batch(Q, P, parameters=varied)
+    for i in range(count):
+        alone = mb.System(varied.model_of(i), "emh-ldl").rhs(Q[i], P[i])
+        for one, wanted in zip(rates, alone, strict=True):
+            assert_close(one[i], wanted, 1e-12, f"{what} of {body}")
