@@ -56,6 +56,7 @@ else:
     from numba import njit
     from numba.core.caching import FunctionCache
     from numba.core.ccallback import CFunc
+    from numba.core.runtime import rtsys
     from numba.core.sigutils import normalize_signature
 
     from .compilers import Called, Inlined
@@ -69,6 +70,14 @@ else:
                 self.disable()
             own = source_stamp(Path(py_func.__code__.co_filename).parent)
             self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
+
+        def load_overload(self, sig, target_context):
+            """Numba's, but for its first step: it would load all that its compiler may need (and SciPy's linear
+            algebra with it), half of the time of a first result, and machine code needs no compiler. When there is
+            none on disk, the compiler loads it itself."""
+            rtsys.initialize(target_context)  # the symbols that machine code of Numba may refer to
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
 
     # Nothing allocates, so Numba need not count references to arrays: a fifth of a small call from Python, and calls in
     # the midst of a sweep that break its registers up.
