@@ -58,6 +58,8 @@ def count(threads: Any = None) -> int:
                          f"{show(threads)}")
     else:
         wanted = int(threads)
+        if wanted == 1:
+            return 1
     text = os.environ.get(VARIABLE, "").strip()
     if text:
         if not text.isdecimal() or int(text) < 1:

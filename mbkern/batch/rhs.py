@@ -38,9 +38,10 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     function = (system._method.lanes if varied is None else system._method.varied).address
     block = system._lane_block
     workers = min(crew.count(threads), max(1, total // SMALLEST_PIECE))
-    # a small batch in one piece: handing out four takes a tenth of the time of 1024 states of 7 bodies
-    smallest = total if workers == 1 and total <= ONE_PIECE else SMALLEST_PIECE
-    pieces = crew.Pieces(total, LANES, workers, smallest)
+    if workers == 1 and total <= ONE_PIECE:  # sharing out takes a tenth of the time of 1024 states of 7 bodies
+        take = iter(((0, total), None)).__next__
+    else:
+        take = crew.Pieces(total, LANES, workers, SMALLEST_PIECE).take
     size = memory.buffer_size(system)
 
     def work() -> None:
@@ -49,7 +50,7 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
             buffer = system._lane_buffers.pop()
         except IndexError:
             buffer = memory.lanes(size)
-        while (piece := pieces.take()) is not None:
+        while (piece := take()) is not None:
             kernels.rhs_rows(function, block, places, values, own, times, q, p, forces, Qdot, Pdot, status, *piece,
                              buffer)
         system._lane_buffers.append(buffer)

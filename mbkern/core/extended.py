@@ -18,11 +18,13 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
 
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 
-C^T . C is done by turns about single axes (:mod:`.turns`) and a shift. What a node passes on, its *load*, is M*, phi
-and the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight
+C^T . C is done by turns about single axes (:mod:`.turns`) and shifts. What a node passes on, its *load*, is M*, phi and
+the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight
 piece of code: where branches meet, 30 numbers would go through memory. The last child, which comes first, writes the
-parent's sums instead of adding to zeros, and a leaf takes its inertia from the block. With products G^T M G, sums that
-begin with zeros and one way for all it took a third more time on chains and carousels.
+parent's sums instead of adding to zeros, and a leaf takes its inertia from the block. Frames lie where they cost
+least (:mod:`mbkern.model.lowering`): the way to a *chained* child has no turn about z and no offset along y, and the
+centre of mass of a leaf is on its x axis. In the frequent cases the inertia goes all its way before the rest is
+loaded: fewer numbers live at a time, and half as many of them go through the stack.
 """
 
 from .checks import STALE, stale, status
@@ -31,18 +33,20 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    BALL, BESIDE, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, GRAVITY, IN_LINE, INERTIA, IS_END, IS_LAST,
-    IS_LEAF, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA,
-    ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V,
-    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair,
-    margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at, work_row,
+    ALONG_X, ALONG_Z, BALL, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
+    FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO,
+    PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA, ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G,
+    W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6,
+    get_frame, get_inertia, get_pair, margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at,
+    work_row,
 )
 from .number import fma, get, one_if, put, sincos, smaller, whole
 from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_rotor
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
-    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_inertia,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia, shift_inertia_x,
+    shift_inertia_z,
 )
 from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
 from .vec3 import add, axpy, cross, mul, neg, sub, tmul
@@ -53,6 +57,14 @@ def own_inertia(block, i):
     """Inertia and first moment of the bodies fixed in the frame of node i."""
     c = node_row(i)
     s = get3(block, c + MOMENT)
+    return rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)), s
+
+
+@inline
+def leaf_inertia(block, i):
+    """The same of a leaf, whose centre of mass is on its x axis."""
+    c = node_row(i)
+    s = (get(block, c + MOMENT), 0.0, 0.0)
     return rigid_inertia(get(block, c + MASS), s, get6(block, c + INERTIA)), s
 
 
@@ -105,6 +117,26 @@ def moved(rho, m, load):
 
 
 @inline
+def chain_inertia(block, c, k, work, M):
+    """Begin the inertia of the parent with that of a chained child: offset along z, tilt, offset along x."""
+    r = node_row(k)
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    M = shift_inertia_x(get(block, c + ALONG_X), turn_inertia_x(co, si, shift_inertia_z(get(block, c + ALONG_Z), M)))
+    own = get3(block, r + MOMENT)
+    put_inertia(work, work_row(k) + W_P, plus_rigid(M, get(block, r + MASS), own, get6(block, r + INERTIA)))
+
+
+@inline
+def chain_rest(block, c, k, work, phi, s):
+    """Begin phi and the first moment of the parent likewise."""
+    kw, m, x, z = work_row(k), get(block, c + SUBTREE_MASS), get(block, c + ALONG_X), get(block, c + ALONG_Z)
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    s = turn_x(co, si, (s[0], s[1], fma(m, z, s[2])))
+    put_pair(work, kw + W_PHI, shift_force_x(x, turn6_x(co, si, shift_force_z(z, phi))))
+    put3(work, kw + W_MOMENT, add((fma(m, x, s[0]), s[1], s[2]), get3(block, node_row(k) + MOMENT)))
+
+
+@inline
 def join_in_line(block, c, k, work, load):
     """Begin the sums of the parent with the load of its last child, which is in the axes before the turn about z."""
     M, phi, s = moved(get3(block, c + PLACE_RHO), get(block, c + SUBTREE_MASS), tilted(block, c, load))
@@ -135,11 +167,29 @@ def join_square(k, work, load):
 
 
 @inline
+def beside_inertia(block, c, k, work, M):
+    """Add an inertia to that of the parent, for any place."""
+    M = turn_inertia_x(get(block, c + TILT), get(block, c + TILT + 1), M)
+    M = turn_inertia_z(get(block, c + SPIN), get(block, c + SPIN + 1), M)
+    add_to_inertia(work, work_row(k) + W_P, shift_inertia(get3(block, c + PLACE_RHO), M))
+
+
+@inline
+def beside_rest(block, c, k, work, phi, s):
+    """Add phi and the first moment likewise."""
+    kw, rho = work_row(k), get3(block, c + PLACE_RHO)
+    co, si = get(block, c + TILT), get(block, c + TILT + 1)
+    phi, s = turn6_x(co, si, phi), turn_x(co, si, s)
+    co, si = get(block, c + SPIN), get(block, c + SPIN + 1)
+    add_to_pair(work, kw + W_PHI, shift_force(rho, turn6_z(co, si, phi)))
+    add_to3(work, kw + W_MOMENT, axpy(get(block, c + SUBTREE_MASS), rho, turn_z(co, si, s)))
+
+
+@inline
 def join_beside(block, c, k, work, load):
     """Add the load to the sums of the parent, for any place."""
-    co, si = get(block, c + SPIN), get(block, c + SPIN + 1)
-    M, phi, s = moved(get3(block, c + PLACE_RHO), get(block, c + SUBTREE_MASS), turned(co, si, tilted(block, c, load)))
-    add_to(k, work, M, phi, s)
+    beside_inertia(block, c, k, work, load[0])
+    beside_rest(block, c, k, work, load[1], load[2])
 
 
 @inline
@@ -165,48 +215,53 @@ def put_turns(block, q, work):
 
 
 @inline
-def put_pivot(block, i, w, D, momentum, S, work):
-    """1 / D and y = momentum / D for the forward sweep, and the margin of the pivot D of S."""
+def put_pivot(margin, w, D, momentum, S, work):
+    """1 / D and y = momentum / D for the forward sweep, and at `margin` that of the pivot D of S."""
     d = 1.0 / D
     y = momentum * d
     put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-    put(work, margins_at(block) + i, pivot_margin(D, S))
+    put(work, margin, pivot_margin(D, S))
     return d, y
 
 
 @inline
-def revolute(block, i, p, work):
+def pivot_of_turn(block, c, w, margin, M, phi_z, p, work):
+    """`put_pivot` of a revolute node."""
+    return put_pivot(margin, w, M[2][5] + get(block, c + ROTOR_INERTIA), get(p, whole(block, c + VI)) - phi_z, M[2],
+                     work)
+
+
+@inline
+def turned_inertia(w, M, d, work):
+    """What is left of the inertia of a revolute node, before its turn."""
+    return turn_inertia_z(get(work, w + W_TURN), get(work, w + W_TURN + 1), eliminate_az(M, column_az(M), d))
+
+
+@inline
+def turned_rest(w, M, y, phi, s, work):
+    """phi and the first moment likewise."""
+    co, si = get(work, w + W_TURN), get(work, w + W_TURN + 1)
+    return turn6_z(co, si, axpy6(y, column_az(M), phi)), turn_z(co, si, s)
+
+
+@inline
+def revolute(block, i, margin, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
-    w = work_row(i)
-    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-    return eliminated_revolute(block, i, M, phi, s, p, work)
-
-
-@inline
-def revolute_leaf(block, i, p, work):
-    """The same for a node without children: what it has itself."""
-    M, s = own_inertia(block, i)
-    return eliminated_revolute(block, i, M, ZERO6, s, p, work)
-
-
-@inline
-def eliminated_revolute(block, i, M, phi, s, p, work):
     c, w = node_row(i), work_row(i)
-    U = column_az(M)
-    d, y = put_pivot(block, i, w, U[1][2] + get(block, c + ROTOR_INERTIA),
-                     get(p, whole(block, c + VI)) - phi[1][2], M[2], work)
-    load = (eliminate_az(M, U, d), axpy6(y, U, phi), s)
-    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    d, y = pivot_of_turn(block, c, w, margin, M, phi[1][2], p, work)
+    phi, s = turned_rest(w, M, y, phi, s, work)
+    return (turned_inertia(w, M, d, work), phi, s)
 
 
 @inline
-def prismatic(block, i, q, p, work):
+def prismatic(block, i, margin, q, p, work):
     """Eliminate a prismatic node likewise."""
     c, w = node_row(i), work_row(i)
     along = (0.0, 0.0, get(q, whole(block, c + QI)))
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_lz(M)
-    d, y = put_pivot(block, i, w, U[0][2] + get(block, c + ROTOR_INERTIA),
+    d, y = put_pivot(margin, w, U[0][2] + get(block, c + ROTOR_INERTIA),
                      get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
     rest = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
     load = moved(along, get(block, c + SUBTREE_MASS), rest)
@@ -267,60 +322,92 @@ def free(block, i, q, p, work):
 def backward(block, q, p, work):
     """M*, phi, first moments and pivots of all nodes, leaves first."""
     put_turns(block, q, work)
+    margins = margins_at(block)
     for i in range(whole(block, N_NODES) - 1, -1, -1):
-        c = node_row(i)
-        kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
-        if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
-            begin(block, k, work)
-        if whole(block, c + IS_END) != 0:
-            begin(block, i, work)
-        if kind == REVOLUTE:
-            if route == ON_GROUND:
-                revolute(block, i, p, work)
-            elif whole(block, c + IS_LEAF) != 0:
-                if route == BESIDE:
-                    join_beside(block, c, k, work, revolute_leaf(block, i, p, work))
-                else:
-                    join_in_line(block, c, k, work, revolute_leaf(block, i, p, work))
-            elif route == IN_LINE:
-                join_in_line(block, c, k, work, revolute(block, i, p, work))
-            elif route == SQUARE:
-                join_square(k, work, revolute(block, i, p, work))
-            else:
-                join_beside(block, c, k, work, revolute(block, i, p, work))
-        elif kind == PRISMATIC:
-            if route == ON_GROUND:
-                prismatic(block, i, q, p, work)
-            elif route == IN_LINE:
-                join_in_line(block, c, k, work, prismatic(block, i, q, p, work))
-            elif route == SQUARE:
-                join_square(k, work, prismatic(block, i, q, p, work))
-            else:
-                join_beside(block, c, k, work, prismatic(block, i, q, p, work))
-        elif whole(block, c + ROTOR) != 0:
-            call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
-        elif kind == BALL:
-            M, phi, s = ball(block, i, q, p, work)
-            if route != ON_GROUND:
-                add_to(k, work, M, phi, s)
-        elif kind == FREE:
-            M, phi, s = free(block, i, q, p, work)
-            if route != ON_GROUND:
-                add_to(k, work, M, phi, s)
-        elif kind == DRIVEN_REVOLUTE:
-            load = driven_revolute(block, i, work)
-            if route == SQUARE:
-                join_square(k, work, load)
-            elif route != ON_GROUND:
-                join_beside(block, c, k, work, load)
+        c, w = node_row(i), work_row(i)
+        case, k, margin = whole(block, c + CASE), whole(block, c + PARENT), margins + i
+        if case == CHAINED:
+            M = get_inertia(work, w + W_P)
+            d, y = pivot_of_turn(block, c, w, margin, M, get(work, w + W_PHI + 5), p, work)
+            chain_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+            M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+            phi, s = turned_rest(w, M, y, phi, s, work)
+            chain_rest(block, c, k, work, phi, s)
+        elif case == CHAINED_LEAF:
+            M, s = leaf_inertia(block, i)
+            d, y = pivot_of_turn(block, c, w, margin, M, 0.0, p, work)
+            chain_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+            phi, s = turned_rest(w, M, y, ZERO6, s, work)
+            chain_rest(block, c, k, work, phi, s)
         else:
-            load = driven_prismatic(block, i, work)
-            if route == SQUARE:
-                join_square(k, work, load)
-            elif route != ON_GROUND:
-                join_beside(block, c, k, work, load)
-        if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
-            call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
+            if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
+                begin(block, k, work)
+            if case == BRANCH:
+                M = get_inertia(work, w + W_P)
+                d, y = pivot_of_turn(block, c, w, margin, M, get(work, w + W_PHI + 5), p, work)
+                beside_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+                phi, s = turned_rest(w, M, y, phi, s, work)
+                beside_rest(block, c, k, work, phi, s)
+            elif case == BRANCH_LEAF:
+                M, s = leaf_inertia(block, i)
+                d, y = pivot_of_turn(block, c, w, margin, M, 0.0, p, work)
+                beside_inertia(block, c, k, work, turned_inertia(w, M, d, work))
+                phi, s = turned_rest(w, M, y, ZERO6, s, work)
+                beside_rest(block, c, k, work, phi, s)
+            else:
+                join_other(block, i, k, margin, q, p, work)
+
+
+@inline
+def join_other(block, i, k, margin, q, p, work):
+    """A node of any kind."""
+    c = node_row(i)
+    kind, route = whole(block, c + KIND), whole(block, c + ROUTE)
+    if whole(block, c + IS_END) != 0:
+        begin(block, i, work)
+    if kind == REVOLUTE:
+        if route == ON_GROUND:
+            revolute(block, i, margin, p, work)
+        elif route == IN_LINE:
+            join_in_line(block, c, k, work, revolute(block, i, margin, p, work))
+        elif route == SQUARE:
+            join_square(k, work, revolute(block, i, margin, p, work))
+        else:
+            join_beside(block, c, k, work, revolute(block, i, margin, p, work))
+    elif kind == PRISMATIC:
+        if route == ON_GROUND:
+            prismatic(block, i, margin, q, p, work)
+        elif route == IN_LINE:
+            join_in_line(block, c, k, work, prismatic(block, i, margin, q, p, work))
+        elif route == SQUARE:
+            join_square(k, work, prismatic(block, i, margin, q, p, work))
+        else:
+            join_beside(block, c, k, work, prismatic(block, i, margin, q, p, work))
+    elif whole(block, c + ROTOR) != 0:
+        call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
+    elif kind == BALL:
+        M, phi, s = ball(block, i, q, p, work)
+        if route != ON_GROUND:
+            add_to(k, work, M, phi, s)
+    elif kind == FREE:
+        M, phi, s = free(block, i, q, p, work)
+        if route != ON_GROUND:
+            add_to(k, work, M, phi, s)
+    elif kind == DRIVEN_REVOLUTE:
+        load = driven_revolute(block, i, work)
+        if route == SQUARE:
+            join_square(k, work, load)
+        elif route != ON_GROUND:
+            join_beside(block, c, k, work, load)
+    else:
+        load = driven_prismatic(block, i, work)
+        if route == SQUARE:
+            join_square(k, work, load)
+        elif route != ON_GROUND:
+            join_beside(block, c, k, work, load)
+    if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
+        call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
 
 
 @inline
@@ -337,13 +424,14 @@ def free_velocity(M, phi, momentum):
 
 
 @inline
-def carried(block, c, w, kw, work):
-    """Velocity and gravity of the parent at a node that stands still: offset, spin, tilt and turn."""
-    (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
-    u = minus_cross(u, get3(block, c + PLACE_RHO), o)
-    if whole(block, c + ROUTE) == BESIDE or whole(block, c + ROUTE) == ON_GROUND:
-        co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
-        u, o, g = turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
+def along_z(x, u, o):
+    """Velocity of a point at distance x along z."""
+    return (fma(o[1], x, u[0]), fma(-o[0], x, u[1]), u[2])
+
+
+@inline
+def tilt_and_turn(block, c, w, u, o, g, work):
+    """Velocity and gravity behind the tilt and the turn of a node."""
     co, si = get(block, c + TILT), -get(block, c + TILT + 1)
     u, o, g = turn_x(co, si, u), turn_x(co, si, o), turn_x(co, si, g)
     co, si = get(work, w + W_TURN), -get(work, w + W_TURN + 1)
@@ -351,9 +439,21 @@ def carried(block, c, w, kw, work):
 
 
 @inline
-def along_z(x, u, o):
-    """Velocity of a point at distance x along z."""
-    return (fma(o[1], x, u[0]), fma(-o[0], x, u[1]), u[2])
+def carried_by_chain(block, c, w, kw, work):
+    """Velocity and gravity of the parent at a chained node that stands still: offset, tilt and turn, offset."""
+    (u, o), g, x = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY), get(block, c + ALONG_X)
+    u = (u[0], fma(x, o[2], u[1]), fma(-x, o[1], u[2]))
+    u, o, g = tilt_and_turn(block, c, w, u, o, g, work)
+    return along_z(get(block, c + ALONG_Z), u, o), o, g
+
+
+@inline
+def carried_beside(block, c, w, kw, work):
+    """The same for a node of any place: offset, spin, tilt and turn."""
+    (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
+    u = minus_cross(u, get3(block, c + PLACE_RHO), o)
+    co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
+    return tilt_and_turn(block, c, w, turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g), work)
 
 
 @inline
@@ -363,16 +463,29 @@ def put_motion(work, w, v, g):
 
 
 @inline
-def move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work):
+def move_revolute(block, c, w, speeds, u, o, g, M, phi, s, qdot, pdot, work):
     """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still; its velocity."""
-    c, w = node_row(i), work_row(i)
     vi = whole(block, c + VI)
     rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
     v = (u, (o[0], o[1], o[2] + rate))
-    put(qdot, whole(block, c + QI), rate); put(work, speeds_at(block) + vi, rate)
+    put(qdot, whole(block, c + QI), rate); put(work, speeds + vi, rate)
     force = omega_times(v, inertia_times_plus(M, v, phi))
     put(pdot, vi, cross(s, g)[2] - force[1][2])
     return v
+
+
+@inline
+def move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work):
+    """Move a revolute node that has children."""
+    M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    put_motion(work, w, move_revolute(block, c, w, speeds, u, o, g, M, phi, s, qdot, pdot, work), g)
+
+
+@inline
+def move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work):
+    """Move a revolute leaf."""
+    M, s = leaf_inertia(block, i)
+    move_revolute(block, node_row(i), w, speeds, u, o, g, M, ZERO6, s, qdot, pdot, work)
 
 
 @inline
@@ -383,61 +496,76 @@ def forward(block, q, p, qdot, pdot, work):
     put_motion(work, ground, ZERO6, get3(block, GRAVITY))
     for i in range(n):
         c, w = node_row(i), work_row(i)
-        kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
-        k = whole(block, c + PARENT)
+        case, k = whole(block, c + CASE), whole(block, c + PARENT)
         kw = work_row(k) if k >= 0 else ground
-        if kind == REVOLUTE:
-            u, o, g = carried(block, c, w, kw, work)
-            if whole(block, c + IS_LEAF) != 0:
-                M, s = own_inertia(block, i)
-                move_revolute(block, i, u, o, g, M, ZERO6, s, qdot, pdot, work)
-            else:
-                M, phi, s = get_inertia(work, w + W_P), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-                put_motion(work, w, move_revolute(block, i, u, o, g, M, phi, s, qdot, pdot, work), g)
-        elif kind == PRISMATIC:
-            u, o, g = carried(block, c, w, kw, work)
-            u = along_z(get(q, qi), u, o)
-            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-            rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
-            v = ((u[0], u[1], u[2] + rate), o)
-            put_motion(work, w, v, g)
-            put(qdot, qi, rate); put(work, speeds + vi, rate)
-            force = omega_times(v, inertia_times_plus(M, v, phi))
-            put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
-        elif whole(block, c + ROTOR) != 0:
-            call_rotor(MOVE, block, work, p, pdot, i, k)
-            call_rotor(RATES, block, work, q, qdot, i, k)
-        elif kind == BALL:
-            X = get_frame(work, w + W_G)
-            u, o = motion_to_child(X, get_pair(work, kw + W_V))
-            g = mul(X[0], get3(work, kw + W_GRAVITY))
-            M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-            F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
-            turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
-            v = (u, turn)
-            put_motion(work, w, v, g)
-            mu = (inertia_times_plus(M, v, phi)[0], get3(p, vi))
-            rate3 = sub(turn, o)
-            put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
-            put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
-        elif kind == FREE:
-            X = get_frame(work, w + W_G)
-            u, o = motion_to_child(X, get_pair(work, kw + W_V))
-            g = mul(X[0], get3(work, kw + W_GRAVITY))
-            v = get_pair(work, w + W_ELIM)
-            put_motion(work, w, v, g)
-            force = omega_times(v, get_pair(p, vi))
-            rate6 = (sub(v[0], u), sub(v[1], o))
-            put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
-            put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
-            put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
+        if case == CHAINED:
+            u, o, g = carried_by_chain(block, c, w, kw, work)
+            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+        elif case == CHAINED_LEAF:
+            u, o, g = carried_by_chain(block, c, w, kw, work)
+            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
+        elif case == BRANCH:
+            u, o, g = carried_beside(block, c, w, kw, work)
+            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+        elif case == BRANCH_LEAF:
+            u, o, g = carried_beside(block, c, w, kw, work)
+            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
         else:
-            turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
-            x, rate = get(work, at), get(work, at + 1)
-            u, o, g = carried(block, c, w, kw, work)
-            u = along_z((1.0 - turns) * x, u, o)
-            v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
-            put_motion(work, w, v, g)
+            move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work)
+
+
+@inline
+def move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work):
+    """A node of any kind."""
+    c, w = node_row(i), work_row(i)
+    kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
+    if kind == REVOLUTE:
+        u, o, g = carried_beside(block, c, w, kw, work)
+        move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+    elif kind == PRISMATIC:
+        u, o, g = carried_beside(block, c, w, kw, work)
+        u = along_z(get(q, qi), u, o)
+        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+        rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
+        v = ((u[0], u[1], u[2] + rate), o)
+        put_motion(work, w, v, g)
+        put(qdot, qi, rate); put(work, speeds + vi, rate)
+        force = omega_times(v, inertia_times_plus(M, v, phi))
+        put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
+    elif whole(block, c + ROTOR) != 0:
+        call_rotor(MOVE, block, work, p, pdot, i, k)
+        call_rotor(RATES, block, work, q, qdot, i, k)
+    elif kind == BALL:
+        X = get_frame(work, w + W_G)
+        u, o = motion_to_child(X, get_pair(work, kw + W_V))
+        g = mul(X[0], get3(work, kw + W_GRAVITY))
+        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+        F, y = get6(work, w + W_ELIM), get3(work, w + W_ELIM + 6)
+        turn = sub(y, ldl3_solve(F, tmul(M[1], u)))
+        v = (u, turn)
+        put_motion(work, w, v, g)
+        mu = (inertia_times_plus(M, v, phi)[0], get3(p, vi))
+        rate3 = sub(turn, o)
+        put_quaternion_rate(q, qi, rate3, qdot); put3(work, speeds + vi, rate3)
+        put3(pdot, vi, sub(cross(get3(work, w + W_MOMENT), g), omega_times(v, mu)[1]))
+    elif kind == FREE:
+        X = get_frame(work, w + W_G)
+        u, o = motion_to_child(X, get_pair(work, kw + W_V))
+        g = mul(X[0], get3(work, kw + W_GRAVITY))
+        v = get_pair(work, w + W_ELIM)
+        put_motion(work, w, v, g)
+        force = omega_times(v, get_pair(p, vi))
+        rate6 = (sub(v[0], u), sub(v[1], o))
+        put_free_rate(q, qi, rate6, qdot); put_pair(work, speeds + vi, rate6)
+        put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
+        put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
+    else:
+        turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
+        x, rate = get(work, at), get(work, at + 1)
+        u, o, g = carried_beside(block, c, w, kw, work)
+        u = along_z((1.0 - turns) * x, u, o)
+        v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
+        put_motion(work, w, v, g)
 
 
 @kernel

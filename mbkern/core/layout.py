@@ -57,7 +57,12 @@ ROUTE = 37  # how the node is joined to its parent, one of these:
 # bodies of its own; BESIDE: all others
 ON_GROUND, IN_LINE, SQUARE, BESIDE = 0, 1, 2, 3
 ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
-NODE = 40
+# the frequent ones of all these in one number: revolute nodes without rotor on another node, a leaf or not, in line
+# with offsets along two axes only, or beside
+CASE = 40
+CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, OTHER = 0, 1, 2, 3, 4
+ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
+NODE = 43
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5

@@ -194,6 +194,42 @@ def shift_inertia(rho, M):
 
 
 @inline
+def shift_inertia_x(x, M):
+    """`shift_inertia` for rho = (x, 0, 0)."""
+    P, A, R = M
+    F = full(P)
+    B = ((A[0][0], fma(-x, F[0][2], A[0][1]), fma(x, F[0][1], A[0][2])),
+         (A[1][0], fma(-x, F[1][2], A[1][1]), fma(x, F[1][1], A[1][2])),
+         (A[2][0], fma(-x, F[2][2], A[2][1]), fma(x, F[2][1], A[2][2])))
+    return (P, B, (R[0], fma(-x, A[2][0], R[1]), fma(x, A[1][0], R[2]), fma(-x, B[2][1] + A[2][1], R[3]),
+                   fma(-x, B[2][2] - A[1][1], R[4]), fma(x, B[1][2] + A[1][2], R[5])))
+
+
+@inline
+def shift_inertia_z(z, M):
+    """`shift_inertia` for rho = (0, 0, z) where nothing turns about z: the last columns of Q and R are zero."""
+    P, A, R = M
+    F = full(P)
+    B = ((fma(-z, F[0][1], A[0][0]), fma(z, F[0][0], A[0][1]), 0.0),
+         (fma(-z, F[1][1], A[1][0]), fma(z, F[1][0], A[1][1]), 0.0),
+         (fma(-z, F[2][1], A[2][0]), fma(z, F[2][0], A[2][1]), 0.0))
+    return (P, B, (fma(-z, B[1][0] + A[1][0], R[0]), fma(-z, B[1][1] - A[0][0], R[1]), 0.0,
+                   fma(z, B[0][1] + A[0][1], R[3]), 0.0, 0.0))
+
+
+@inline
+def shift_force_x(x, F):
+    f, t = F
+    return (f, (t[0], fma(-x, f[2], t[1]), fma(x, f[1], t[2])))
+
+
+@inline
+def shift_force_z(z, F):
+    f, t = F
+    return (f, (fma(-z, f[1], t[0]), fma(z, f[0], t[1]), t[2]))
+
+
+@inline
 def minus_cross(x, a, b):
     """x - a x b."""
     return (fma(a[2], b[1], fma(-a[1], b[2], x[0])), fma(a[0], b[2], fma(-a[2], b[0], x[1])),

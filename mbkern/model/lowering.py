@@ -32,6 +32,8 @@ _rotors = plain.load("rotors")
 SINGULAR = 1e-13
 # What rounding may leave of a zero in a product of rotations.
 ROUNDING = 4e-16
+# Sine of the smallest angle between two axes whose common perpendicular is used: it is at most 3 offsets away.
+TILT_OF_A_CHAIN = 0.3
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
@@ -199,7 +201,8 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     """All numbers of nodes and bodies, the nodes' frames turned about their own z axes.
 
     A frame may be turned about the axis of its motion. It is turned so that the axis of the node's last child lies in
-    its y-z plane: that child's place then is a turn about z, which joins its motion, and a tilt about x.
+    its y-z plane: that child's place then is a turn about z, which joins its motion, and a tilt about x. That of a leaf
+    is turned, and moved along its axis, so that the centre of mass is on its x axis.
     """
     L, T = _layout, _turns
     kind, parent = nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
@@ -211,6 +214,8 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     free_to_turn = np.flatnonzero((last[:-1] >= 0) & (kind != L.BALL) & (kind != L.FREE))
     spin_c, spin_s, tilt_s = _spin(G[last[free_to_turn]])
     cosine[free_to_turn], sine[free_to_turn] = np.where(tilt_s < 0.0, -spin_c, spin_c), spin_s  # no tilt is negative
+    leaf = _leaves(nodes, last)
+    cosine[:-1][leaf], sine[:-1][leaf] = _direction(*nodes[leaf, L.MOMENT:L.MOMENT + 2].astype(float).T)
     c, s = cosine[:-1], sine[:-1]
     W = np.zeros((n + 1, 3, 3))
     W[:, 0, 0] = W[:, 1, 1] = cosine
@@ -229,22 +234,78 @@ def _turned(nodes: np.ndarray, bodies: np.ndarray) -> list[Any]:
     has_rotor = nodes[:, L.ROTOR] != 0.0
     in_line = is_last & (spin_s == 0.0) & (kind != L.BALL) & (kind != L.FREE)
     bare = np.array([isinstance(x, float) and x == 0.0 for x in [*nodes[:, L.MASS].tolist(), 1.0]])[parent]
-    square = in_line & here & bare & (np.abs(G[:, 2, 2]) < ROUNDING) & (tilt_s > 0.0)
+    square = in_line & here & bare & (np.abs(G[:, 2, 2]) < ROUNDING) & (tilt_s > 0.0) & ~leaf
     in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
+    chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & (tilt_s > TILT_OF_A_CHAIN) & ~square[parent]
+    in_line &= chained | ~leaf
     route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     no_child = last[:-1] < 0
-    leaf = no_child & (kind == L.REVOLUTE) & (parent >= 0) & ~has_rotor
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
     nodes[:, L.IS_LEAF], nodes[:, L.IS_END] = leaf, no_child & ~leaf
     _replace(rho, T.turn_z(cosine[parent], -sine[parent], rho.T))
     _replace(nodes[:, L.MOMENT:L.MOMENT + 3], T.turn_z(c, -s, nodes[:, L.MOMENT:L.MOMENT + 3].T))
+    nodes[leaf, L.MOMENT + 1] = 0.0  # but for rounding
     _replace(nodes[:, L.INERTIA:L.INERTIA + 6], T.sturn_z(c, -s, nodes[:, L.INERTIA:L.INERTIA + 6].T))
     node = bodies[:, L.BODY_NODE].astype(int)
     axes = bodies[:, L.BODY_G:L.BODY_G + 9].astype(float).reshape(-1, 3, 3) @ W[node].transpose(0, 2, 1)
     bodies[:, L.BODY_G:L.BODY_G + 9] = axes.reshape(-1, 9)
     origins = bodies[:, L.BODY_RHO:L.BODY_RHO + 3]
     _replace(origins, T.turn_z(cosine[node], -sine[node], origins.T))
+    _slide(nodes, bodies, chained, leaf)
+    simple = (kind == L.REVOLUTE) & ~has_rotor & (parent >= 0)
+    case = np.select([simple & chained, simple & (route == L.BESIDE)], [L.CHAINED, L.BRANCH], L.OTHER)
+    nodes[:, L.CASE] = case + leaf
     return [*nodes.ravel().tolist(), *bodies.ravel().tolist()]
+
+
+def _leaves(nodes: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Which nodes are revolute ones without children and rotor, on another node, their inertia the same in all lanes."""
+    L = _layout
+    own = nodes[:, L.MASS:L.INERTIA + 6]
+    alike = np.ones(len(nodes), bool) if own.dtype == float else np.array(
+        [not any(isinstance(x, np.ndarray) for x in row) for row in own])
+    return ((last[:-1] < 0) & (nodes[:, L.KIND] == L.REVOLUTE) & (nodes[:, L.PARENT] >= 0) & (nodes[:, L.ROTOR] == 0.0)
+            & alike)
+
+
+def _direction(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cosine and sine of the angle from the x axis to (x, y); 1 and 0 when both vanish."""
+    size = np.hypot(x, y)
+    there = size > 0.0
+    size = np.where(there, size, 1.0)
+    return np.where(there, x / size, 1.0), y / size
+
+
+def _slide(nodes: np.ndarray, bodies: np.ndarray, chained: np.ndarray, leaf: np.ndarray) -> None:
+    """Move frames along their own z axes: those of leaves to the centre of mass, others to a chained child.
+
+    There the axes of the two are nearest, and the way from the one frame to the other is a x + d z', x being common to
+    both and z' the child's axis. For small tilts the frame would move far away, and digits would be lost.
+    """
+    L = _layout
+    parent = nodes[:, L.PARENT].astype(int)
+    rho = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]
+    tilt_c, tilt_s = nodes[:, L.TILT], nodes[:, L.TILT + 1]
+    slide = np.full(len(nodes) + 1, 0.0, dtype=nodes.dtype)  # the ground stays
+    on = parent[chained]
+    d = -rho[chained, 1] / tilt_s[chained]
+    slide[on] = rho[chained, 2] - tilt_c[chained] * d
+    heavy = np.flatnonzero(leaf)
+    heavy = heavy[nodes[heavy, L.MASS].astype(float) > 0.0]
+    slide[heavy] = nodes[heavy, L.MOMENT + 2] / nodes[heavy, L.MASS]
+    d = d + slide[:-1][chained]
+    nodes[chained, L.ALONG_X], nodes[chained, L.ALONG_Z] = rho[chained, 0], d
+    rho[chained, 1], rho[chained, 2] = -tilt_s[chained] * d, tilt_c[chained] * d
+    others, own = ~chained, slide[:-1]
+    for a in range(3):
+        rho[others, a] = rho[others, a] + own[others] * nodes[others, L.PLACE_G + 6 + a]
+    rho[others, 2] = rho[others, 2] - slide[parent][others]
+    m, s, J = nodes[:, L.MASS], nodes[:, L.MOMENT:L.MOMENT + 3], nodes[:, L.INERTIA:L.INERTIA + 6]
+    spread = own * (m * own - 2.0 * s[:, 2])
+    J[:, 0], J[:, 3] = J[:, 0] + spread, J[:, 3] + spread
+    J[:, 2], J[:, 4] = J[:, 2] + own * s[:, 0], J[:, 4] + own * s[:, 1]
+    s[:, 2] = np.where(leaf, 0.0, s[:, 2] - m * own)
+    bodies[:, L.BODY_RHO + 2] = bodies[:, L.BODY_RHO + 2] - slide[bodies[:, L.BODY_NODE].astype(int)]
 
 
 def _spin(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

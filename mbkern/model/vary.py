@@ -101,7 +101,9 @@ class Varied:
         for body, change in self._changes.items():
             specs[body] = replace(specs[body], **{name: _columns(array) for name, array in change.items()})
         block = numbers(specs, self.model.gravity.tolist())
-        places = [place for place, number in enumerate(block) if isinstance(number, np.ndarray)]
+        # also numbers that are the same for all, where frames are chosen otherwise than in the model's own block
+        places = [place for place, (number, nominal) in enumerate(zip(block, self.model.block.tolist(), strict=True))
+                  if isinstance(number, np.ndarray) or number != nominal]
         values = np.empty((self.count, len(places)))
         for column, place in enumerate(places):
             values[:, column] = block[place]
