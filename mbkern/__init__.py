@@ -9,11 +9,9 @@
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import embed, errors
-from .integrate import Event, Solution, event
-from .io import load_mjcf, load_urdf
+from . import errors
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -31,8 +29,13 @@ from .model.joint import (
     weld,
 )
 from .model.model import Model
-from .model.serial import load
 from .system import System
+
+if TYPE_CHECKING:  # see `__getattr__`
+    from . import analytic, embed, ensemble, flops, viz
+    from .integrate import Event, Solution, event
+    from .io import load_mjcf, load_urdf
+    from .model.serial import load
 
 __version__ = "0.1.0"
 
@@ -42,8 +45,24 @@ __all__ = [
     "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
 ]
 
+# loaded on first use: a right-hand side needs none of them
+_MODULES = (
+    "analytic", "batch", "callbacks", "costs", "embed", "ensemble", "flops", "integrate", "io", "threads", "viz",
+)
+_MODULE_OF = {
+    "Event": "integrate", "Solution": "integrate", "event": "integrate", "load": "model.serial", "load_mjcf": "io",
+    "load_urdf": "io",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("analytic", "ensemble", "flops", "viz"):  # loaded on first use: most programs need none of them
+    if name in _MODULES:
         return import_module(f".{name}", __name__)
+    if name in _MODULE_OF:
+        value = globals()[name] = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_MODULE_OF})

@@ -1,34 +1,28 @@
-"""The registries: of right-hand sides and of joint accelerations a name, the kernel, and what it needs."""
+"""The registries: of right-hand sides and of joint accelerations a name, the kernel, and what it needs.
+
+Kernels are loaded when they are first asked for: a program uses one or two of the methods.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from . import plain
-from .core import (
-    appell,
-    entry,
-    extended,
-    extended_lu,
-    lagrange,
-    lanes,
-    multipliers,
-    newton_euler,
-    newton_euler_lu,
-    reduced,
-)
 from .errors import MethodError, SingularInertiaError
 from .model.model import Model
 
 _layout = plain.load("layout")
-_blocks = plain.load("blocks")
-_lu = plain.load("extended_lu")
-_hzu = plain.load("multipliers")
-_appell = plain.load("appell")
+
+
+def _core(module: str, function: str) -> Any:
+    """A function of the compiled core."""
+    return getattr(import_module(f".core.{module}", __package__), function)
 
 
 @dataclass(frozen=True)
@@ -41,24 +35,41 @@ class Method:
         What `System(model, method=...)` takes.
     about : str
         One line for people.
-    rhs : compiled function
-        rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code.
-    native : C function
-        The same by addresses, see :mod:`mbkern.core.entry`.
+    module : str
+        Of the core, where the equations are.
     work_size : callable
         Numbers its workspace holds, from the block.
-    lanes, varied : C functions
-        The same on several states side by side, of one machine or each of its own, see :mod:`mbkern.core.lanes`.
     """
 
     name: str
     about: str
-    rhs: Any
-    native: Any
+    module: str
     work_size: Callable[[np.ndarray], int]
-    lanes: Any
-    varied: Any
     needs_inertias: bool = False  # whether every body needs an invertible inertia
+
+    @cached_property
+    def rhs(self) -> Any:
+        """rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code."""
+        return _core(self.module, "rhs")
+
+    @cached_property
+    def native(self) -> Any:
+        """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
+        return _core("entry", f"rhs_{self._suffix}")
+
+    @cached_property
+    def lanes(self) -> Any:
+        """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""
+        return _core("lanes", f"lanes_{self._suffix}")
+
+    @cached_property
+    def varied(self) -> Any:
+        """The C function for several states side by side, each of a machine of its own."""
+        return _core("lanes", f"varied_{self._suffix}")
+
+    @property
+    def _suffix(self) -> str:
+        return self.name.replace("-", "_")
 
 
 @dataclass(frozen=True)
@@ -71,21 +82,27 @@ class AccelerationMethod:
         What `System.accelerations(method=...)` takes.
     about : str
         One line for people.
-    kernel : compiled function
-        kernel(block, t, q, u, tau, udot, work) -> status, callable from other compiled code.
+    module, function : str
+        Of the core.
     work_size : callable
         Numbers its workspace holds, from the block.
     """
 
     name: str
     about: str
-    kernel: Any
+    module: str
+    function: str
     work_size: Callable[[np.ndarray], int]
     needs_inertias: bool = False  # whether every body needs an invertible inertia
 
+    @cached_property
+    def kernel(self) -> Any:
+        """kernel(block, t, q, u, tau, udot, work) -> status, callable from other compiled code."""
+        return _core(self.module, self.function)
+
 
 def _work_lu(block: np.ndarray) -> int:
-    return _lu.lu_row(block, int(block[_layout.N_BODIES]) + 1)
+    return plain.load("extended_lu").lu_row(block, int(block[_layout.N_BODIES]) + 1)
 
 
 def _work_dah(block: np.ndarray) -> int:
@@ -93,31 +110,36 @@ def _work_dah(block: np.ndarray) -> int:
 
 
 def _work_hzu(block: np.ndarray) -> int:
-    return _hzu.hzu_row(block, int(block[_layout.N_BODIES]) + 1) + int(block[_layout.MULTIPLIERS_SIZE])
+    rows = plain.load("multipliers").hzu_row(block, int(block[_layout.N_BODIES]) + 1)
+    return rows + int(block[_layout.MULTIPLIERS_SIZE])
+
+
+def _work_appell(block: np.ndarray) -> int:
+    return plain.load("appell").appell_size(block)
 
 
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
-           extended.rhs, entry.rhs_emh_ldl, _layout.work_size, lanes.lanes_emh_ldl, lanes.varied_emh_ldl),
+           "extended", _layout.work_size),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
-           extended_lu.rhs, entry.rhs_emh_lu, _work_lu, lanes.lanes_emh_lu, lanes.varied_emh_lu),
+           "extended_lu", _work_lu),
     Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
-           reduced.rhs, entry.rhs_dah, _work_dah, lanes.lanes_dah, lanes.varied_dah),
+           "reduced", _work_dah),
     Method("hzu", "Hamilton's equations with multipliers on the orthogonal complement, fill-free L^T D L (Algorithm 3)",
-           multipliers.rhs, entry.rhs_hzu, _work_hzu, lanes.lanes_hzu, lanes.varied_hzu, needs_inertias=True),
+           "multipliers", _work_hzu, needs_inertias=True),
 )}
 
 ACCELERATIONS = {method.name: method for method in (
     AccelerationMethod("newton-euler-ldl", "Newton-Euler, L^T D L (Algorithm 2), coordinate by coordinate",
-                       newton_euler.accelerations, _layout.work_size),
+                       "newton_euler", "accelerations", _layout.work_size),
     AccelerationMethod("newton-euler-lu", "Newton-Euler, block LU (Algorithm 1), body by body",
-                       newton_euler_lu.accelerations, _work_lu),
+                       "newton_euler_lu", "accelerations", _work_lu),
     AccelerationMethod("lagrange-2", "Lagrange's equations of the second kind, the matrix of \"dah\"",
-                       lagrange.accelerations_2, _work_dah),
+                       "lagrange", "accelerations_2", _work_dah),
     AccelerationMethod("lagrange-1", "Lagrange's equations of the first kind, the matrix of \"hzu\"",
-                       lagrange.accelerations_1, _work_hzu, needs_inertias=True),
+                       "lagrange", "accelerations_1", _work_hzu, needs_inertias=True),
     AccelerationMethod("appell", "Appell's equations, by probing the energy of accelerations",
-                       appell.accelerations, _appell.appell_size),
+                       "appell", "accelerations", _work_appell),
 )}
 
 

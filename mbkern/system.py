@@ -5,38 +5,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
 from . import inputs, plain
-from .batch.rhs import rhs_batch
-from .batch.simulate import simulate_batch
-from .batch.solution import BatchSolution
-from .callbacks import drive_callback, keep_alive
-from .core import blocks as blocks_kernels
-from .core import bodies as bodies_kernels
-from .core import checks, entry, rotor_calls
-from .core import energy as energy_kernels
-from .core import inverse_dynamics as inverse_kernels
-from .core import mass as mass_kernels
-from .core import momenta as momenta_kernels
-from .costs import MethodReport, report
-from .embed.handle import CFunc
+from .core import checks, entry
 from .errors import MethodError, ModelError, StateError
 from .explain import moving_elements, singular
 from .inputs import Array
-from .integrate.simulate import simulate
-from .integrate.solution import Solution
-from .integrate.stepper import Stepper
 from .methods import METHODS, Method, acceleration_named, method_named
 from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
-from .model.vary import Varied
+
+if TYPE_CHECKING:
+    from .batch.solution import BatchSolution
+    from .costs import MethodReport
+    from .embed.handle import CFunc
+    from .integrate.solution import Solution
+    from .integrate.stepper import Stepper
+    from .model.vary import Varied
+
+# What `rhs` does not need is imported where it is used, so that the first right-hand side of a process comes soon.
 
 L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
@@ -117,9 +111,9 @@ class System:
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
             raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
-        self._method: Method = method_named(report(model).chosen if method == "auto" else method, model)
+        self._method: Method = method_named(_cheapest(model) if method == "auto" else method, model)
         self.model = model
-        self._callbacks = [drive_callback(drive.f) for drive in _drives(model) if isinstance(drive, Function)]
+        self._callbacks = _drive_callbacks(model)
         self.block: Array = _with_addresses(model, self._callbacks)
         self._nq, self._nv = model.nq, model.nv
         # for the method itself and for what all systems can do in O(N)
@@ -157,6 +151,8 @@ class System:
         >>> report.chosen == min(report.costs, key=report.costs.get)
         True
         """
+        from .costs import report
+
         return report(self.model)
 
     # ---- the right-hand side -----------------------------------------------------------------------------------
@@ -236,9 +232,11 @@ class System:
         forces = self._no_tau if tau is None else inputs.vector(tau, "tau", self.model.speed_names)
         if wrench is None:
             return forces
+        from .core.momenta import wrenches_to_joints
+
         given = inputs.wrenches(wrench, self.model).ravel()
         equivalent = np.empty(self._nv)
-        momenta_kernels.wrenches_to_joints(block, t, q, given, equivalent, work)
+        wrenches_to_joints(block, t, q, given, equivalent, work)
         return equivalent + forces if forces.size else equivalent
 
     # ---- accelerations, joint forces, reactions -----------------------------------------------------------------
@@ -323,13 +321,15 @@ class System:
         >>> bool(np.allclose(system.accelerations(q, u, tau=tau), udot))
         True
         """
+        from .core import inverse_dynamics as kernels
+
         model, names = self.model, self.model.speed_names
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
         udot = inputs.vector(udot, "udot", names)
         tau = np.empty(self._nv)
         with _Frame(self) as (_, block, work):
             equivalent = self._joint_forces(block, t, q, None, wrench, work)
-            self._explain(inverse_kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
+            self._explain(kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
         return _finite(tau - equivalent if equivalent.size else tau)
 
     def reactions(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
@@ -360,6 +360,8 @@ class System:
         >>> R[:, 2].round(6)  # the ground carries both, the table carries the lamp
         array([39.24,  9.81])
         """
+        from .core import inverse_dynamics as kernels
+
         model, names = self.model, self.model.speed_names
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", names), inputs.time(t)
         given = self._no_tau if wrench is None else inputs.wrenches(wrench, model).ravel()
@@ -367,7 +369,7 @@ class System:
         udot = self.accelerations(q, u, t, tau, wrench)
         R = np.empty((model.n_bodies, 6))
         with _Frame(self) as (_, block, work):
-            self._explain(inverse_kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
+            self._explain(kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
         return _finite(R)
 
     # ---- velocities, momenta, inertia --------------------------------------------------------------------------
@@ -396,11 +398,13 @@ class System:
         >>> round(float(p[0]), 6) == round(0.1 * model.total_mass, 6)  # the whole machine lifts
         True
         """
+        from .core import momenta as kernels
+
         model = self.model
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
         p = np.empty(self._nv)
         with _Frame(self) as (_, block, work):
-            momenta_kernels.momenta(block, t, q, u, p, work)
+            kernels.momenta(block, t, q, u, p, work)
         return p
 
     def velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
@@ -441,10 +445,12 @@ class System:
         >>> bool(H[0, 0] == model.total_mass)  # the first coordinate lifts everything
         True
         """
+        from .core import mass as kernels
+
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         H = np.empty((self._nv, self._nv))
         with _Frame(self) as (_, block, work):
-            mass_kernels.mass_matrix(block, t, q, H.reshape(-1), work)
+            kernels.mass_matrix(block, t, q, H.reshape(-1), work)
         return H
 
     def solve_mass(self, q: ArrayLike, x: ArrayLike, t: float = 0.0) -> Array:
@@ -460,17 +466,19 @@ class System:
         >>> bool(np.allclose(system.mass_matrix(q) @ system.solve_mass(q, x), x))
         True
         """
+        from .core import mass as kernels
+
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         given = inputs.columns(x, "x", self._nv)
         many = given.ndim == 2
         rows = np.ascontiguousarray(given.T) if many else given[None, :]
         y = np.empty(rows.shape)
         with _Frame(self) as (_, block, work):
-            mass_kernels.factor(block, t, q, np.zeros(self._nv), work)
+            kernels.factor(block, t, q, np.zeros(self._nv), work)
             at = L.margins_at(block)
             self._explain(checks.OK if (work[at:at + int(block[L.N_NODES])] > 0.0).all() else checks.SINGULAR, t, work)
             for x_k, y_k in zip(rows, y, strict=True):
-                mass_kernels.solve(block, x_k, y_k, work)
+                kernels.solve(block, x_k, y_k, work)
         return y.T if many else y[0]
 
     def inverse_mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
@@ -502,10 +510,12 @@ class System:
         >>> energy.kinetic, energy.hamiltonian == energy.potential
         (0.0, True)
         """
+        from .core import energy as kernels
+
         out = np.empty(3)
         with _Frame(self) as (frame, block, work):
             q, p, u = self._sweep(q, p, t, frame, work)
-            energy_kernels.energy(block, q, p, u, out, work)
+            kernels.energy(block, q, p, u, out, work)
         return Energy(*out.tolist())
 
     def body_poses(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
@@ -526,11 +536,13 @@ class System:
         >>> [round(float(x), 6) for x in r[model.body_index("boom")]]
         [0.0, 1.5, 2.5]
         """
+        from .core import bodies as kernels
+
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         n = self.model.n_bodies
         R, r = np.empty((n, 3, 3)), np.empty((n, 3))
         with _Frame(self) as (_, block, work):
-            bodies_kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work)
+            kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work)
         return R, r
 
     def body_velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
@@ -543,7 +555,9 @@ class System:
         >>> mb.System(model).body_velocities(model.neutral(), [0.0, 0.0, 0.0]).shape
         (3, 6)
         """
-        return self._of_bodies(bodies_kernels.velocities, q, p, t)
+        from .core import bodies as kernels
+
+        return self._of_bodies(kernels.velocities, q, p, t)
 
     def body_momenta(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
         """Accumulated momenta mu (N, 6): of each body and all bodies beyond it, in its axes, at its origin.
@@ -557,13 +571,17 @@ class System:
         >>> mb.System(model).body_momenta(model.neutral(), [0.0, 0.0, 0.0]).shape
         (3, 6)
         """
-        return self._of_bodies(bodies_kernels.momenta, q, p, t)
+        from .core import bodies as kernels
+
+        return self._of_bodies(kernels.momenta, q, p, t)
 
     def _of_bodies(self, kernel: Callable[..., None], q: ArrayLike, p: ArrayLike, t: float) -> Array:
+        from .core.momenta import kinematics
+
         out = np.empty((self.model.n_bodies, 6))
         with _Frame(self) as (frame, block, work):
             q, _, u = self._sweep(q, p, t, frame, work)
-            momenta_kernels.kinematics(block, q, u, work)
+            kinematics(block, q, u, work)
             kernel(block, out.reshape(-1), work)
         return out
 
@@ -578,11 +596,13 @@ class System:
         >>> C.shape, [a.shape for a in A]
         ((4, 6, 6), [(6, 3), (6, 1), (6, 1), (6, 1)])
         """
+        from .core import blocks as kernels
+
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         n = self.model.n_bodies
         C, columns, vr = np.empty((n, 6, 6)), np.empty((self._nv, 6)), np.empty((n, 6))
         with _Frame(self) as (_, block, work):
-            blocks_kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
+            kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
         return Blocks(C, A, vr)
 
@@ -650,6 +670,8 @@ class System:
         >>> solution.success, solution.q.shape
         (True, (3, 5))
         """
+        from .integrate.simulate import simulate
+
         return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
                         wrench, max_step, save_every)
 
@@ -674,6 +696,8 @@ class System:
         >>> stepper.reset(model.neutral(), [0.0, 0.0, 0.0])
         >>> q, p = stepper.step()
         """
+        from .integrate.stepper import Stepper
+
         return Stepper(self, integrator, step, rtol, atol, tau, wrench)
 
     # ---- many states at once -------------------------------------------------------------------------------------
@@ -725,6 +749,8 @@ class System:
         >>> bool(np.array_equal(Pdot[123], system.rhs(Q[123], P[123])[1]))
         True
         """
+        from .batch.rhs import rhs_batch
+
         return rhs_batch(self, Q, P, t, tau, threads, parameters, return_status)
 
     def simulate_batch(self, Q0: ArrayLike, P0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
@@ -795,6 +821,8 @@ class System:
         >>> solution.q.shape
         (100, 3, 3)
         """
+        from .batch.simulate import simulate_batch
+
         return simulate_batch(self, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, threads, tau, reduce,
                               progress, reduce_size, max_step, parameters)
 
@@ -837,6 +865,8 @@ class System:
         >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
         0
         """
+        from .callbacks import keep_alive
+
         # Numba compiles anew for a read-only array, hence a copy
         return self._method.rhs, keep_alive(self.block.copy(), self._callbacks)
 
@@ -857,6 +887,8 @@ class System:
         >>> f.status
         0
         """
+        from .embed.handle import CFunc
+
         return CFunc(self)
 
     def ode(self) -> Callable[[float, Array], Array]:
@@ -896,8 +928,12 @@ class System:
     @cached_property
     def _lane_block(self) -> Array:
         """The block for batches: writeable, because Numba tells the two apart."""
+        from .callbacks import keep_alive
+
         block = self.block.copy()
         if block[L.HAS_ROTORS]:
+            from .core import rotor_calls
+
             block[L.ROTOR_CALLS + 1] = rotor_calls.rotor_of_lanes.address
         return keep_alive(block, self._callbacks)
 
@@ -966,10 +1002,27 @@ def _finite(result: Array) -> Array:
     return result
 
 
+def _cheapest(model: Model) -> str:
+    """The method that should be the fastest for this tree."""
+    from .costs import report
+
+    return report(model).chosen
+
+
 def _drives(model: Model) -> list[Any]:
     """All drives, in the order of the drive rows of the block."""
     return [element.amount for _, element in moving_elements(model)
             if isinstance(element, Step) and element.is_driven]
+
+
+def _drive_callbacks(model: Model) -> list[Any]:
+    """The drives that are functions, compiled, in the order of the drive rows."""
+    functions = [drive.f for drive in _drives(model) if isinstance(drive, Function)]
+    if not functions:
+        return []
+    from .callbacks import drive_callback
+
+    return [drive_callback(f) for f in functions]
 
 
 def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
@@ -979,6 +1032,8 @@ def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
         return model.block
     block = model.block.copy()
     if rotors:
+        from .core import rotor_calls
+
         block[L.ROTOR_CALLS] = rotor_calls.rotor_of_one.address
     left = iter(callbacks)
     for d, drive in enumerate(_drives(model)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +52,7 @@ class _Writer:
         self.joints: set[str] = set(model.coordinate_names)
 
     def text(self) -> str:
-        self.lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(self.model.name or 'model')}>"]
+        self.lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(self.model.name or 'model')}>"]
         self.lines.append(f'  <link name="{WORLD}"/>')
         for body, v_offset in zip(self.model.body_specs, self.model.v_offsets.tolist(), strict=True):
             try:
@@ -84,7 +83,7 @@ class _Writer:
             link = body.name if last else self._fresh(f"{body.name}.{moving.index(k)}", self.links)
             self._joint(body, element, v, v_offset, parent, link, R, r)
             if not last:
-                self.lines.append(f"  <link name={quoteattr(link)}/>")
+                self.lines.append(f"  <link name={_quoted(link)}/>")
             parent, R, r = link, np.eye(3), np.zeros(3)
             v += element.nv
         self._link(body)
@@ -126,13 +125,13 @@ class _Writer:
     def _write_joint(self, name: str, kind: str, parent: str, child: str, R: NDArray[np.float64],
                      r: NDArray[np.float64], more: str) -> None:
         self.lines.append(
-            f"  <joint name={quoteattr(name)} type=\"{kind}\"><parent link={quoteattr(parent)}/>"
-            f"<child link={quoteattr(child)}/>"
+            f"  <joint name={_quoted(name)} type=\"{kind}\"><parent link={_quoted(parent)}/>"
+            f"<child link={_quoted(child)}/>"
             f"<origin xyz=\"{_numbers(r)}\" rpy=\"{_numbers(matrix_rpy(R))}\"/>{more}</joint>"
         )
 
     def _link(self, body: Body) -> None:
-        name = quoteattr(body.name)
+        name = _quoted(body.name)
         J = body.inertia
         if not body.mass and not any(any(row) for row in J):
             self.lines.append(f"  <link name={name}/>")
@@ -149,6 +148,13 @@ class _Writer:
         found = next(n for k in range(len(taken) + 1) if (n := f"{name}{'_' * k}") not in taken)
         taken.add(found)
         return found
+
+
+def _quoted(text: str) -> str:
+    """The text as the value of an attribute."""
+    from xml.sax.saxutils import quoteattr  # here, because it loads urllib, http and ssl
+
+    return quoteattr(text)
 
 
 def _bounded(x: float) -> str:

@@ -1,0 +1,119 @@
+"""What a process loads, and when: the parts that a right-hand side does not need wait for their first use.
+
+Each program runs in a new process, because this one has loaded everything long ago.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mbkern as mb
+
+FOLDER = Path(mb.__file__).parents[1]
+
+# none of them, and nothing inside them
+OTHER_PARTS = ("analytic", "batch", "callbacks", "cli", "costs", "embed", "ensemble", "flops", "integrate", "io",
+               "threads", "viz", "model.serial", "model.vary")
+OTHER_KERNELS = ("appell", "bodies", "cabi", "energy", "inverse_dynamics", "lagrange", "lanes", "mass", "momenta",
+                 "newton_euler", "newton_euler_lu", "quasi", "rotor_calls")
+OTHER_COPIES = ("appell", "extended", "multipliers", "reduced")  # the sources as plain Python
+OTHER_LIBRARIES = ("http.client", "matplotlib", "mujoco", "scipy.integrate", "scipy.interpolate", "scipy.spatial",
+                   "ssl", "urllib.request", "xml.sax")
+NOT_NEEDED = (*(f"mbkern.{name}" for name in OTHER_PARTS), *(f"mbkern.core.{name}" for name in OTHER_KERNELS),
+              *(f"mbkern._plain_core.{name}" for name in OTHER_COPIES), *OTHER_LIBRARIES)
+
+
+def run(program: str) -> Any:
+    """What the program prints as JSON."""
+    environment = dict(os.environ, PYTHONPATH=str(FOLDER))
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def unwanted(modules: list[str]) -> list[str]:
+    return [name for name in modules if any(name == part or name.startswith(f"{part}.") for part in NOT_NEEDED)]
+
+
+def test_import_and_first_right_hand_side_load_nothing_else():
+    imported, evaluated = run("""
+import json, sys
+import mbkern as mb
+imported = sorted(sys.modules)
+mb.System(mb.zoo.chain(3), "emh-ldl").rhs([0.1] * 3, [0.2] * 3)
+print(json.dumps([imported, sorted(sys.modules)]))
+""")
+    assert "mbkern.core.extended" in imported and "mbkern.model.lowering" in evaluated  # the lists are what they seem
+    assert unwanted(imported) == []
+    assert unwanted(evaluated) == []
+
+
+def test_the_names_that_must_not_be_loaded_exist():
+    """A misspelt or renamed one would never be found loaded."""
+    for name in OTHER_PARTS + tuple(f"core.{name}" for name in OTHER_KERNELS + OTHER_COPIES):
+        path = FOLDER / "mbkern" / name.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__init__.py").exists(), name
+
+
+def test_every_public_name_is_there_before_its_first_use():
+    listed, documented = run("""
+import json, pydoc
+import mbkern
+print(json.dumps([dir(mbkern), pydoc.render_doc(mbkern, renderer=pydoc.plaintext)]))
+""")
+    starred = run("import json; from mbkern import *; print(json.dumps(dir()))")
+    assert set(mb.__all__) <= set(listed)
+    assert set(mb.__all__) <= set(starred)
+    for name in ("class Event", "class Solution", "load_urdf", "event("):
+        assert name in documented
+
+
+@pytest.mark.parametrize("expression", [
+    "mbkern.Event.__module__", "mbkern.batch.BatchSolution.__module__", "mbkern.embed.CFunc.__module__",
+    "mbkern.load.__module__",
+])
+def test_a_name_loads_its_module(expression):
+    assert run(f"import json, mbkern; print(json.dumps({expression}))").startswith("mbkern.")
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'mbkern' has no attribute 'System2'"):
+        mb.System2  # noqa: B018
+
+
+def test_first_uses_from_many_threads():
+    """All threads want something that nobody has loaded yet, some of them the same thing."""
+    assert run("""
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+import mbkern as mb, numpy as np
+
+sys.setswitchinterval(1e-6)
+model = mb.zoo.chain(3)
+system = mb.System(model, "emh-ldl")
+q, u = model.random_state(seed=1)
+uses = [
+    lambda: system.rhs(q, u)[1], lambda: system.momenta(q, u), lambda: system.mass_matrix(q),
+    lambda: system.body_poses(q)[1], lambda: system.body_velocities(q, u), lambda: system.energy(q, u),
+    lambda: system.accelerations(q, u), lambda: len(mb.System(model).method_report().costs),
+    lambda: mb.Event.__name__, lambda: mb.load_urdf(model.to_urdf()).nv,
+    lambda: mb.batch.Varied.__name__, lambda: mb.embed.header(),
+] * 2
+together = Barrier(len(uses))
+
+def first(use):
+    together.wait()
+    return use()
+
+with ThreadPoolExecutor(len(uses)) as pool:
+    results = list(pool.map(first, uses))
+print(json.dumps([bool(np.array_equal(result, use())) for result, use in zip(results, uses, strict=True)]))
+""") == [True] * 24
