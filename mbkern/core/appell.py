@@ -3,9 +3,10 @@
     S = sum over nodes of  m w.w/2 + (w x eps).s + (w x om).(om x s) + eps.J eps/2 + (eps x om).J om
       + sum over freedoms of  r udot^2/2  + udot.Omega(u) (r u)  of ball and free nodes
 
-w is the acceleration of the node's origin, eps and om the angular acceleration and velocity, s = m rc, J the inertia
-about the origin, r the inertia of rotors (Garifulin; terms without accelerations are left out). S is quadratic in the
-joint accelerations, so its values at unit arguments give all coefficients of
+w is the acceleration of the joint's origin, eps and om the angular acceleration and velocity, s = m rc, J the inertia
+about the origin, r the inertia of rotors (Garifulin; terms without accelerations are left out: om^2 om.J om/2, which
+depends on the origin. That of the node is another point b of the axis: om^2 ((om x b).(om x s) - m (om x b)^2/2) makes
+up for it). S is quadratic in the joint accelerations, so its values at unit arguments give all coefficients of
 
     A udot + u^T K u + D^T u + H = Q,   Q the forces of gravity, joint springs and dampers, and given ones
 
@@ -24,7 +25,7 @@ from .inverse_dynamics import W_W, carry_accelerations, put_drive_margins
 from .jit import inline, kernel, piece
 from .joints import freedoms, put_frames
 from .layout import (
-    GRAVITY, HAS_ROTORS, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V,
+    GRAVITY, HAS_ROTORS, HOME, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V,
     get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
 )
 from .momenta import project_forces
@@ -80,6 +81,8 @@ def energy_of_accelerations(block, work):
         s, J = get3(block, c + MOMENT), get6(block, c + INERTIA)
         S = fma(0.5 * get(block, c + MASS), dot(w, w), dot(cross(w, eps), s) + dot(cross(w, om), cross(om, s)))
         S = S + fma(0.5, dot(eps, smul(J, eps)), dot(cross(eps, om), smul(J, om)))
+        b, m = cross(om, (0.0, 0.0, get(block, c + HOME))), get(block, c + MASS)
+        S = fma(dot(om, om), fma(-0.5 * m, dot(b, b), dot(b, cross(om, s))), S)
         put(work, total, get(work, total) + S)
     if whole(block, HAS_ROTORS) != 0:
         add_rotor_energy(block, total, work)

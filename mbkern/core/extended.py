@@ -33,7 +33,7 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
-    ALONG_X, ALONG_Z, BALL, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
+    ALONG_X, ALONG_Z, BALL, BESIDE, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
     FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO,
     PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA, ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G,
     W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6,
@@ -451,12 +451,14 @@ def carried_by_chain(block, c, w, kw, work):
 
 
 @inline
-def carried_beside(block, c, w, kw, work):
-    """The same for a node of any place: offset, spin, tilt and turn."""
+def carried(block, c, w, kw, spins, work):
+    """The same for a node of any place: offset, spin if there is one, tilt and turn."""
     (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
     u = minus_cross(u, get3(block, c + PLACE_RHO), o)
-    co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
-    return tilt_and_turn(block, c, w, turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g), work)
+    if spins:
+        co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)
+        u, o, g = turn_z(co, si, u), turn_z(co, si, o), turn_z(co, si, g)
+    return tilt_and_turn(block, c, w, u, o, g, work)
 
 
 @inline
@@ -508,10 +510,10 @@ def forward(block, q, p, qdot, pdot, work):
             u, o, g = carried_by_chain(block, c, w, kw, work)
             move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
         elif case == BRANCH:
-            u, o, g = carried_beside(block, c, w, kw, work)
+            u, o, g = carried(block, c, w, kw, True, work)
             move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
         elif case == BRANCH_LEAF:
-            u, o, g = carried_beside(block, c, w, kw, work)
+            u, o, g = carried(block, c, w, kw, True, work)
             move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
         else:
             move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work)
@@ -522,11 +524,12 @@ def move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work):
     """A node of any kind."""
     c, w = node_row(i), work_row(i)
     kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
+    spins = whole(block, c + ROUTE) == BESIDE or whole(block, c + ROUTE) == ON_GROUND
     if kind == REVOLUTE:
-        u, o, g = carried_beside(block, c, w, kw, work)
+        u, o, g = carried(block, c, w, kw, spins, work)
         move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
     elif kind == PRISMATIC:
-        u, o, g = carried_beside(block, c, w, kw, work)
+        u, o, g = carried(block, c, w, kw, spins, work)
         u = along_z(get(q, qi), u, o)
         M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
         rate = fma(-get(work, w + W_ELIM), dot6(column_lz(M), (u, o)), get(work, w + W_ELIM + 1))
@@ -565,7 +568,7 @@ def move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work):
     else:
         turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
         x, rate = get(work, at), get(work, at + 1)
-        u, o, g = carried_beside(block, c, w, kw, work)
+        u, o, g = carried(block, c, w, kw, spins, work)
         u = along_z((1.0 - turns) * x, u, o)
         v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
         put_motion(work, w, v, g)

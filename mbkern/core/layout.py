@@ -62,7 +62,8 @@ ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of
 CASE = 40
 CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, OTHER = 0, 1, 2, 3, 4
 ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
-NODE = 43
+HOME = 43  # where on its axis the frame would be by the description of the joint
+NODE = 44
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5

@@ -141,6 +141,7 @@ def _slide(nodes: Table, bodies: Table, chained: Flags, leaf: Flags) -> None:
     heavy = heavy[nodes[heavy, L.MASS].astype(float) > 0.0]
     slide[heavy] = nodes[heavy, L.MOMENT + 2] / nodes[heavy, L.MASS]
     own, others = slide[:-1], ~chained
+    nodes[:, L.HOME] = -own
     d = d + own[chained]
     nodes[chained, L.ALONG_X], nodes[chained, L.ALONG_Z] = rho[chained, 0], d
     rho[chained, 1], rho[chained, 2] = -tilt_s * d, tilt_c * d

@@ -38,15 +38,15 @@ def test_count_does_not_depend_on_the_state(method):
 @pytest.mark.parametrize("joint", [mb.revolute("z"), mb.prismatic("x"), mb.universal("x", "y"), mb.ball(), mb.free()],
                          ids=lambda joint: joint.kind)
 def test_emh_is_linear_and_hardly_knows_the_structure(joint):
-    def totals(method, make, sizes):
-        return np.array([mb.flops.count(make(n, joint), method).total for n in sizes])
+    def totals(method, make, sizes):  # of regular models: otherwise a small angle between two axes costs more
+        return np.array([mb.flops.count(make(n, joint, seed=None), method).total for n in sizes])
 
     # by blocks, every body costs the same wherever it is
     found = [totals("emh-lu", make, (1, 2, 3, 4, 9)) for make in FAMILIES]
     assert np.all(found[0] == found)
     assert np.all(np.diff(found[0]) == (found[0][1] - found[0][0]) * np.array([1, 1, 1, 5]))
     # by coordinates: leaves and last children are cheaper, and how many of them there are grows with N
-    for make, sizes in zip(FAMILIES, ((2, 3, 4, 9), (2, 3, 4, 9), (3, 5, 7, 17)), strict=True):
+    for make, sizes in zip(FAMILIES, ((2, 3, 4, 9), (2, 3, 4, 9), (3, 7, 11, 31)), strict=True):
         found = totals("emh-ldl", make, sizes)
         assert np.all(np.diff(found) == (found[1] - found[0]) * np.array([1, 1, 5]))
     # a sibling needs one turn more, and within a joint its quarter turn is not free: 21 to 26 % seen
