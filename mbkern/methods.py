@@ -57,6 +57,12 @@ class Method:
         """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
         return _core("entry", f"rhs_{self._suffix}")
 
+    def native_for(self, block: np.ndarray) -> Any:
+        """`native`, or what does the same for a machine that needs less of it and is compiled sooner."""
+        if self.name == "emh-ldl" and block[_layout.ONLY_HINGES]:
+            return _core("entry", "rhs_emh_ldl_of_hinges")
+        return self.native
+
     @cached_property
     def lanes(self) -> Any:
         """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""

@@ -218,7 +218,7 @@ class System:
         qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model)
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
-            frame[L.RHS_CALL] = self._method.native.address
+            frame[L.RHS_CALL] = self._method.native_for(self.block).address
             if forces.size:
                 code = _compiled(entry.rhs, _ENTRY)(frame, t, q, p, forces, qdot, pdot)
             else:
@@ -427,7 +427,7 @@ class System:
         self.warmup()
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        own, frame[L.RHS_CALL] = frame[L.RHS_CALL], METHODS["emh-ldl"].native.address
+        own, frame[L.RHS_CALL] = frame[L.RHS_CALL], METHODS["emh-ldl"].native_for(self.block).address
         code = entry.quick(frame.ctypes.data, t, q, p, np.empty(self._nq), np.empty(self._nv))
         frame[L.RHS_CALL] = own
         self._explain(code, t, work)
@@ -921,7 +921,7 @@ class System:
         if self._quick is None:
             _compiled(entry.quick, _QUICK)
             for frame in list(self._frames.values()):
-                frame[L.RHS_CALL] = self._method.native.address
+                frame[L.RHS_CALL] = self._method.native_for(self.block).address
             self._quick = entry.quick
         return self
 
@@ -949,7 +949,7 @@ class System:
                               "and \"newton-euler-ldl\" need little for every tree") from None
         frame[:self.block.size] = self.block
         if self._quick is not None:
-            frame[L.RHS_CALL] = self._method.native.address
+            frame[L.RHS_CALL] = self._method.native_for(self.block).address
         address = frame.ctypes.data
         self._frames[address] = frame
         return address

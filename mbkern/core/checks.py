@@ -63,14 +63,23 @@ def bad_quaternion(block, q):
 
 
 @exact
-def check_state(block, q, p, tau):
-    """Code of what is wrong with the arguments of a right-hand side."""
+def check_numbers(q, p, tau):
+    """Code of what is wrong with the sizes of the arguments of a right-hand side."""
     if beyond(q, ANGLE_LIMIT):
         return BAD_Q
     if beyond(p, LIMIT):
         return BAD_P
     if beyond(tau, LIMIT):
         return BAD_TAU
+    return OK
+
+
+@exact
+def check_state(block, q, p, tau):
+    """Code of what is wrong with the arguments of a right-hand side."""
+    code = check_numbers(q, p, tau)
+    if code != OK:
+        return code
     if whole(block, N_QUATERNIONS) > 0 and bad_quaternion(block, q) >= 0:
         return BAD_QUATERNION
     return OK

@@ -34,8 +34,8 @@ from .jit import inline, kernel
 from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
 from .layout import (
     ALONG_X, ALONG_Z, BALL, BESIDE, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
-    FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, PARENT, PLACE_RHO,
-    PRISMATIC, QI, REVOLUTE, ROTOR, ROTOR_INERTIA, ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G,
+    FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, OTHER, PARENT, PLACE_RHO,
+    PRISMATIC, QI, REVOLUTE, ROOT, ROTOR, ROTOR_INERTIA, ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G,
     W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6,
     get_frame, get_inertia, get_pair, margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at,
     work_row,
@@ -331,42 +331,67 @@ def backward(block, q, p, work):
     put_turns(block, q, work)
     margins = margins_at(block)
     for i in range(whole(block, N_NODES) - 1, -1, -1):
-        c, w = node_row(i), work_row(i)
-        case, k, margin = whole(block, c + CASE), whole(block, c + PARENT), margins + i
-        if case == CHAINED:
-            M, y = inner_inertia(block, c, w, margin, p, work)
-            chain_inertia(block, c, k, work, M)
-            phi, s = inner_rest(w, y, work)
-            chain_rest(block, c, k, work, phi, s)
-        elif case == CHAINED_LEAF:
-            own, s = leaf_inertia(block, i)
-            M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
-            chain_inertia(block, c, k, work, M)
-            phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
-            chain_rest(block, c, k, work, phi, s)
+        case = whole(block, node_row(i) + CASE)
+        if case < OTHER:
+            join_hinge(block, i, case, margins + i, p, work)
         else:
-            if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
-                begin(block, k, work)
-            if case == BRANCH:
-                M, y = inner_inertia(block, c, w, margin, p, work)
-                beside_inertia(block, c, k, work, M)
-                phi, s = inner_rest(w, y, work)
-                beside_rest(block, c, k, work, phi, s)
-            elif case == BRANCH_LEAF:
-                own, s = leaf_inertia(block, i)
-                M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
-                beside_inertia(block, c, k, work, M)
-                phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
-                beside_rest(block, c, k, work, phi, s)
-            else:
-                join_other(block, i, k, margin, q, p, work)
+            join_other(block, i, margins + i, q, p, work)
 
 
 @inline
-def join_other(block, i, k, margin, q, p, work):
-    """A node of any kind."""
+def backward_of_hinges(block, q, p, work):
+    """`backward` for a tree of hinges."""
+    for i in range(whole(block, N_NODES)):
+        c = node_row(i)
+        put_turn(block, c, work_row(i), get(q, whole(block, c + QI)), work)
+    margins = margins_at(block)
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        join_hinge(block, i, whole(block, node_row(i) + CASE), margins + i, p, work)
+
+
+@inline
+def join_hinge(block, i, case, margin, p, work):
+    """Eliminate a hinge and join it to its parent."""
+    c, w = node_row(i), work_row(i)
+    k = whole(block, c + PARENT)
+    if case == CHAINED:
+        M, y = inner_inertia(block, c, w, margin, p, work)
+        chain_inertia(block, c, k, work, M)
+        phi, s = inner_rest(w, y, work)
+        chain_rest(block, c, k, work, phi, s)
+    elif case == CHAINED_LEAF:
+        own, s = leaf_inertia(block, i)
+        M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
+        chain_inertia(block, c, k, work, M)
+        phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
+        chain_rest(block, c, k, work, phi, s)
+    elif case == ROOT:
+        if whole(block, c + IS_END) != 0:
+            begin(block, i, work)
+        inner_inertia(block, c, w, margin, p, work)
+    else:
+        if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
+            begin(block, k, work)
+        if case == BRANCH:
+            M, y = inner_inertia(block, c, w, margin, p, work)
+            beside_inertia(block, c, k, work, M)
+            phi, s = inner_rest(w, y, work)
+            beside_rest(block, c, k, work, phi, s)
+        else:
+            own, s = leaf_inertia(block, i)
+            M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
+            beside_inertia(block, c, k, work, M)
+            phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
+            beside_rest(block, c, k, work, phi, s)
+
+
+@inline
+def join_other(block, i, margin, q, p, work):
+    """`join_hinge` for a node of any kind."""
     c = node_row(i)
-    kind, route = whole(block, c + KIND), whole(block, c + ROUTE)
+    kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
+    if whole(block, c + IS_LAST) != 0:
+        begin(block, k, work)
     if whole(block, c + IS_END) != 0:
         begin(block, i, work)
     if kind == REVOLUTE:
@@ -496,33 +521,51 @@ def move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work):
 @inline
 def forward(block, q, p, qdot, pdot, work):
     """Velocities, qdot and pdot of all nodes, root first."""
-    n = whole(block, N_NODES)
-    ground, speeds = work_row(n), speeds_at(block)
-    put_motion(work, ground, ZERO6, get3(block, GRAVITY))
+    n, speeds = whole(block, N_NODES), speeds_at(block)
+    put_motion(work, work_row(n), ZERO6, get3(block, GRAVITY))
     for i in range(n):
-        c, w = node_row(i), work_row(i)
-        case, k = whole(block, c + CASE), whole(block, c + PARENT)
-        kw = work_row(k) if k >= 0 else ground
-        if case == CHAINED:
-            u, o, g = carried_by_chain(block, c, w, kw, work)
-            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
-        elif case == CHAINED_LEAF:
-            u, o, g = carried_by_chain(block, c, w, kw, work)
-            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
-        elif case == BRANCH:
-            u, o, g = carried(block, c, w, kw, True, work)
-            move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
-        elif case == BRANCH_LEAF:
-            u, o, g = carried(block, c, w, kw, True, work)
-            move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
+        case = whole(block, node_row(i) + CASE)
+        if case < OTHER:
+            move_hinge(block, i, case, n, speeds, qdot, pdot, work)
         else:
-            move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work)
+            move_other(block, i, n, speeds, q, p, qdot, pdot, work)
 
 
 @inline
-def move_other(block, i, k, kw, speeds, q, p, qdot, pdot, work):
-    """A node of any kind."""
+def forward_of_hinges(block, qdot, pdot, work):
+    """`forward` for a tree of hinges."""
+    n, speeds = whole(block, N_NODES), speeds_at(block)
+    put_motion(work, work_row(n), ZERO6, get3(block, GRAVITY))
+    for i in range(n):
+        move_hinge(block, i, whole(block, node_row(i) + CASE), n, speeds, qdot, pdot, work)
+
+
+@inline
+def move_hinge(block, i, case, n, speeds, qdot, pdot, work):
+    """Rates of a hinge, and its velocity if it has children; n nodes in all."""
     c, w = node_row(i), work_row(i)
+    k = whole(block, c + PARENT)
+    kw = work_row(k if k >= 0 else n)
+    if case == CHAINED:
+        u, o, g = carried_by_chain(block, c, w, kw, work)
+        move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+    elif case == CHAINED_LEAF:
+        u, o, g = carried_by_chain(block, c, w, kw, work)
+        move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
+    elif case == BRANCH_LEAF:
+        u, o, g = carried(block, c, w, kw, True, work)
+        move_leaf(block, i, w, speeds, u, o, g, qdot, pdot, work)
+    else:
+        u, o, g = carried(block, c, w, kw, True, work)
+        move_inner(block, c, w, speeds, u, o, g, qdot, pdot, work)
+
+
+@inline
+def move_other(block, i, n, speeds, q, p, qdot, pdot, work):
+    """`move_hinge` for a node of any kind."""
+    c, w = node_row(i), work_row(i)
+    k = whole(block, c + PARENT)
+    kw = work_row(k if k >= 0 else n)
     kind, qi, vi = whole(block, c + KIND), whole(block, c + QI), whole(block, c + VI)
     spins = whole(block, c + ROUTE) == BESIDE or whole(block, c + ROUTE) == ON_GROUND
     if kind == REVOLUTE:

@@ -39,7 +39,8 @@ RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.ent
 HAS_ROTORS = 31  # whether any freedom has armature
 ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
 ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
-HEADER = 36
+ONLY_HINGES = 36  # whether all nodes are hinges, see CASE
+HEADER = 37
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -57,10 +58,10 @@ ROUTE = 37  # how the node is joined to its parent, one of these:
 # bodies of its own; BESIDE: all others
 ON_GROUND, IN_LINE, SQUARE, BESIDE = 0, 1, 2, 3
 ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
-# the frequent ones of all these in one number: revolute nodes without rotor on another node, a leaf or not, in line
-# with offsets along two axes only, or beside
+# all these in one number for hinges, that is revolute nodes without rotor: in line with offsets along two axes only or
+# beside, a leaf or not; on the ground
 CASE = 40
-CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, OTHER = 0, 1, 2, 3, 4
+CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, ROOT, OTHER = 0, 1, 2, 3, 4, 5
 ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
 HOME = 43  # where on its axis the frame would be by the description of the joint
 NODE = 44

@@ -44,7 +44,7 @@ class Frame:
         self.user = self.array.ctypes.data
         self.model = model
         self.address: int = cabi.ode.address
-        self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, system._method.native.address
+        self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, system._method.native_for(system.block).address
         self._alive: list[Any] = list(system._callbacks)
         if tau is not None:
             self.array[L.HAS_TAU] = 1.0

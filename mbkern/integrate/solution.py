@@ -179,8 +179,8 @@ class Solution:
         system, nq, nv = self.system, self.q.shape[1], self.p.shape[1]
         out = np.empty((self.t.size, 3))
         block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
-        energies(METHODS["emh-ldl"].native.address, block, self.t, self.q, self.p, np.empty(nq), np.empty(nv), out,
-                 system.work())
+        rhs = METHODS["emh-ldl"].native_for(block).address
+        energies(rhs, block, self.t, self.q, self.p, np.empty(nq), np.empty(nv), out, system.work())
         return Energies(*(np.ascontiguousarray(column) for column in out.T))
 
     def drift(self) -> dict[str, float]:

@@ -44,9 +44,10 @@ def choose_frames(nodes: Table, bodies: Table) -> None:
     _turn(nodes, bodies, last, leaf)
     chained = _join(nodes, last, leaf)
     _slide(nodes, bodies, chained, leaf)
-    simple = (kind == L.REVOLUTE) & (nodes[:, L.ROTOR] == 0.0) & (parent >= 0) & (nodes[:, L.IS_END] == 0.0)
-    beside = nodes[:, L.ROUTE] == L.BESIDE
-    nodes[:, L.CASE] = leaf + np.select([simple & chained, simple & beside], [L.CHAINED, L.BRANCH], L.OTHER)
+    hinge = (kind == L.REVOLUTE) & (nodes[:, L.ROTOR] == 0.0)
+    inner, beside = hinge & (nodes[:, L.IS_END] == 0.0), nodes[:, L.ROUTE] == L.BESIDE
+    nodes[:, L.CASE] = leaf + np.select([hinge & (parent < 0), inner & chained, inner & beside],
+                                        [L.ROOT, L.CHAINED, L.BRANCH], L.OTHER)
 
 
 def _leaves(nodes: Table, last: NDArray[np.int64]) -> Flags:
@@ -123,7 +124,7 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     no_y = np.array([isinstance(y, float) and y == 0.0 for y in nodes[:, L.PLACE_RHO + 1].tolist()], bool)
     near = (tilt_s > SMALLEST_TILT) | ((np.abs(tilt_s) < ROUNDING) & no_y)
     chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & ~square[parent]
-    in_line &= chained | ~leaf
+    in_line &= chained | (kind == L.PRISMATIC)
     route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
     nodes[:, L.IS_LEAF], nodes[:, L.IS_END] = leaf, (last[:-1] < 0) & ~leaf

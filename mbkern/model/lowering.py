@@ -181,6 +181,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
     node_rows, body_rows = _table(nodes, L.NODE), _table(bodies, L.BODY)
     choose_frames(node_rows, body_rows)
+    header[L.ONLY_HINGES] = float(all(case < L.OTHER for case in node_rows[:, L.CASE]))
     rows = (*node_rows.ravel().tolist(), *body_rows.ravel().tolist())
     return [*header, *rows, *chain.from_iterable(coordinates), *drive_rows]
 
