@@ -8,7 +8,7 @@ overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than t
 
 from .jit import STAMP_NUMBER, exact, inline, piece
 from .layout import BALL, FREE, KIND, N_NODES, N_QUATERNIONS, QI, STAMP, margins_at, node_row
-from .number import get, whole
+from .number import get, magnitude, whole
 
 OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
 STALE, CALLBACK_FAILED = 9, 10
@@ -16,6 +16,7 @@ STALE, CALLBACK_FAILED = 9, 10
 ANGLE_LIMIT = 1e12  # beyond it sincos is not exact any more, and a float64 angle no longer means much
 LIMIT = 1e200  # products of two such numbers are still finite
 QUATERNION_SLACK = 0.1  # of the length; only the direction is used
+SHORTEST, LONGEST = (1.0 - QUATERNION_SLACK) ** 2, (1.0 + QUATERNION_SLACK) ** 2  # squares of its length
 
 
 @inline
@@ -30,20 +31,20 @@ def beyond(x, limit):
     n, i = x.shape[0], 0
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     while i + 4 <= n:  # as a rule their sum is small: four adders are a third of the time of comparing each
-        a += abs(x[i])
-        b += abs(x[i + 1])
-        c += abs(x[i + 2])
-        d += abs(x[i + 3])
+        a += magnitude(get(x, i))
+        b += magnitude(get(x, i + 1))
+        c += magnitude(get(x, i + 2))
+        d += magnitude(get(x, i + 3))
         i += 4
     while i < n:
-        a += abs(x[i])
+        a += magnitude(get(x, i))
         i += 1
     if (a + b) + (c + d) <= limit:
         return False
-    bad = 0
-    for i in range(n):
-        bad += not (abs(x[i]) <= limit)
-    return bad != 0
+    i = 0
+    while i < n and magnitude(get(x, i)) <= limit:
+        i += 1
+    return i < n
 
 
 @piece
@@ -54,10 +55,9 @@ def bad_quaternion(block, q):
         kind, qi = whole(block, c + KIND), whole(block, c + QI)
         if kind == BALL or kind == FREE:
             at = qi if kind == BALL else qi + 3
-            square = 0.0
-            for k in range(4):
-                square += q[at + k] * q[at + k]
-            if not (1.0 - QUATERNION_SLACK) ** 2 < square < (1.0 + QUATERNION_SLACK) ** 2:
+            w, x, y, z = get(q, at), get(q, at + 1), get(q, at + 2), get(q, at + 3)
+            square = w * w + x * x + y * y + z * z
+            if not SHORTEST < square < LONGEST:
                 return i
     return -1
 
@@ -101,7 +101,7 @@ def status(block, work):
     margins = margins_at(block)
     bad = 0
     for i in range(whole(block, N_NODES)):
-        bad += not (work[margins + i] > 0.0)
+        bad += not (get(work, margins + i) > 0.0)
     return SINGULAR if bad != 0 else OK
 
 

@@ -9,6 +9,7 @@ from cases import assert_close, random_inertia, random_model
 
 import mbkern as mb
 from mbkern import plain
+from mbkern.core import extended
 from mbkern.model.frames import SMALLEST_TILT
 
 L = plain.load("layout")
@@ -59,7 +60,7 @@ def test_special_offsets(tilt, offset):
 
 
 def test_blocks_of_chained_nodes_and_leaves():
-    seen = {case: 0 for case in range(5)}
+    seen = {case: 0 for case in range(L.OTHER + 1)}
     for seed in range(30):
         rows = node_rows(random_model("random", 9, seed, kinds=["revolute", "universal", "prismatic", "ball"]))
         for row in rows:
@@ -99,3 +100,30 @@ def test_varied_machines_have_the_rates_of_separate_models(what, body):
         alone = mb.System(varied.model_of(i), "emh-ldl").rhs(Q[i], P[i])
         for one, wanted in zip(rates, alone, strict=True):
             assert_close(one[i], wanted, 1e-12, f"{what} of {body}")
+
+
+@pytest.mark.parametrize("make", [mb.zoo.chain, mb.zoo.carousel, mb.zoo.binary_tree], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("n", [1, 2, 9])
+@pytest.mark.parametrize("seed", [None, 4])
+def test_trees_of_hinges_have_the_bits_of_the_general_code(make, n, seed):
+    model = make(n, mb.revolute("y"), seed=seed)
+    system = mb.System(model, "emh-ldl")
+    q, u = model.random_state(1)
+    p = system.momenta(q, u)
+    block, qdot, pdot = system.njit()[1], np.empty(n), np.empty(n)
+    assert block[L.ONLY_HINGES] == 1.0
+    assert extended.rhs(block, 0.0, q, p, np.empty(0), qdot, pdot, system.work()) == 0
+    for alone, general in zip(system.rhs(q, p), (qdot, pdot), strict=True):
+        assert np.array_equal(alone, general)
+
+
+@pytest.mark.parametrize("joint", [mb.prismatic("x"), mb.universal("x", "y"), mb.ball(), mb.free(),
+                                   [mb.rotate("z", mb.harmonic(0.2, 1.0)), mb.rotate("x")]])
+def test_other_trees_are_no_trees_of_hinges(joint):
+    assert mb.zoo.chain(3, joint).block[L.ONLY_HINGES] == 0.0
+
+
+def test_a_hinge_with_a_rotor_is_no_hinge():
+    builder = mb.ModelBuilder()
+    builder.add_body("arm", "world", mb.revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1), armature=0.1)
+    assert builder.build().block[L.ONLY_HINGES] == 0.0
