@@ -112,19 +112,24 @@ def large_table(repeats, sizes):
     print(markdown(["N (chain)", "ns a body", "relative to N = 100", "seconds to build"], rows))
 
 
-def first_call_table():
-    """Process time of a first evaluation, imports included."""
-    program = ("import time; start = time.process_time(); import mbkern as mb; loaded = time.process_time() - start; "
-               "m = mb.zoo.chain(10); q, u = m.random_state(1); mb.System(m).rhs(q, u); "
-               "print(time.process_time(), loaded)")
-    with tempfile.TemporaryDirectory() as folder:
-        rows = []
-        for cache in ("cold", "warm"):
-            result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, NUMBA_CACHE_DIR=folder),
-                                    capture_output=True, text=True, check=True)
-            total, loaded = map(float, result.stdout.split())
-            rows.append([cache, f"{total:.2f}", f"{loaded:.2f}"])
-    print(markdown(["cache", "first rhs: process seconds, imports included", "of which `import mbkern`"], rows))
+def first_call_table(repeats):
+    """Process time of a first evaluation, imports included; median."""
+    rows = []
+    for name, model in (("only hinges: chain of 10", "chain(10)"), ("any: pipelayer", "pipelayer()")):
+        program = ("import time; start = time.process_time(); import mbkern as mb; "
+                   f"loaded = time.process_time() - start; m = mb.zoo.{model}; q, u = m.random_state(1); "
+                   "mb.System(m).rhs(q, u); print(time.process_time(), loaded)")
+        times = {"cold": [], "warm": []}
+        for _ in range(repeats):
+            with tempfile.TemporaryDirectory() as folder:
+                for cache in times:
+                    result = subprocess.run([sys.executable, "-c", program], text=True, check=True,
+                                            env=dict(os.environ, NUMBA_CACHE_DIR=folder), capture_output=True)
+                    times[cache].append([float(x) for x in result.stdout.split()])
+        totals = [f"{np.median(times[cache], axis=0)[0]:.2f}" for cache in times]
+        rows.append([name, *totals, f"{np.median(times['warm'], axis=0)[1]:.2f}"])
+    print(markdown(["machine", "first rhs, cold cache: process seconds, imports included", "warm cache",
+                    "of which `import mbkern`"], rows))
 
 
 if __name__ == "__main__":
@@ -136,4 +141,4 @@ if __name__ == "__main__":
     print()
     large_table(5 if options.quick else 21, (100, 1000, 10000) if options.quick else (100, 1000, 10000, 100000))
     print()
-    first_call_table()
+    first_call_table(1 if options.quick else 5)

@@ -43,15 +43,10 @@ class _CalledLowering(typed_passes.NativeLowering):
 
 
 class _InlinedLibrary(JITCodeLibrary):
-    """LLVM's code of one function: a little optimised, because all of it is where it will be inlined."""
-
-    def _optimize_functions(self, ll_module):
-        pass
+    """LLVM's code of one function: hardly optimised, because all of it is where it will be inlined."""
 
     def _optimize_final_module(self):
-        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1,
-                                                             cost="cheap")
-        passes.run(self._final_module, builder)
+        pass
 
     def _finalize_final_module(self):
         self._finalized = True  # and nothing else: no machine code

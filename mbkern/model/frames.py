@@ -123,7 +123,8 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
     no_y = np.array([isinstance(y, float) and y == 0.0 for y in nodes[:, L.PLACE_RHO + 1].tolist()], bool)
     near = (tilt_s > SMALLEST_TILT) | ((np.abs(tilt_s) < ROUNDING) & no_y)
-    chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & ~square[parent]
+    may_slide = (kind != L.BALL) & (kind != L.FREE) & ~square
+    chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & may_slide[parent]
     in_line &= chained | (kind == L.PRISMATIC)
     route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)

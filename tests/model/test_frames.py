@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference
-from cases import assert_close, random_inertia, random_model
+from cases import assert_close, random_inertia, random_model, random_state
 
 import mbkern as mb
 from mbkern import plain
@@ -36,14 +36,13 @@ def two_axes(tilt, offset, arms=1):
 
 
 def check(model, seed=3):
-    rng = np.random.default_rng(seed)
-    q, p = rng.uniform(-2.0, 2.0, model.nq), rng.normal(size=model.nv)
-    expected = reference.hamilton(model, q, p)
+    t = 0.3
+    q, p = random_state(model, seed, t)
+    expected = reference.hamilton(model, q, p, t)
     system = mb.System(model, "emh-ldl")
-    for rates, wanted in zip(system.rhs(q, p), (expected.qdot, expected.pdot), strict=True):
+    for rates, wanted in zip(system.rhs(q, p, t), (expected.qdot, expected.pdot), strict=True):
         assert_close(rates, wanted, TOLERANCE, model.name)
-    poses = system.body_poses(q)
-    for given, wanted in zip(poses, reference.body_poses(model, q), strict=True):
+    for given, wanted in zip(system.body_poses(q, t), reference.body_poses(model, q, t), strict=True):
         assert_close(given, wanted, 1e-13, "poses")
 
 
@@ -57,6 +56,21 @@ def test_any_angle_between_axes(tilt, arms):
 @pytest.mark.parametrize("tilt", [0.0, 0.5, np.pi / 2])
 def test_special_offsets(tilt, offset):
     check(two_axes(tilt, offset))
+
+
+@pytest.mark.parametrize("base", ["fixed", "ball", "free", "prismatic", "universal", "driven"])
+@pytest.mark.parametrize("axes", ["zz", "xz", "yz", "zx", "yy", "xy"])
+def test_axes_along_those_of_the_parent(axes, base):
+    """As in robot files: angles and offsets are exactly 0 and 90 degrees here and there."""
+    joints = {"fixed": mb.weld(), "ball": mb.ball(), "free": mb.free(), "prismatic": mb.prismatic("x"),
+              "universal": mb.universal("z", "x"), "driven": mb.rotate("y", mb.harmonic(0.3, 1.0))}
+    for offset in ((0.3, 0.0, 0.0), (0.0, 0.4, 0.0), (0.0, 0.0, 0.5), (0.2, 0.0, 0.3)):
+        builder = mb.ModelBuilder(gravity=(0.1, 0.2, -9.8))
+        builder.add_body("base", "world", joints[base], mass=2.0, com=(0.0, 0.1, 0.0), inertia=(0.1, 0.2, 0.15))
+        for i, axis in enumerate(axes * 2):
+            builder.add_body(f"b{i}", f"b{i - 1}" if i else "base", mb.revolute(axis), mass=1.0, com=(0.1, 0.0, 0.2),
+                             inertia=(0.1, 0.1, 0.05), position=offset)
+        check(builder.build())
 
 
 def test_blocks_of_chained_nodes_and_leaves():
