@@ -45,8 +45,13 @@ class _CalledLowering(typed_passes.NativeLowering):
 class _InlinedLibrary(JITCodeLibrary):
     """LLVM's code of one function: hardly optimised, because all of it is where it will be inlined."""
 
-    def _optimize_final_module(self):
+    def _optimize_functions(self, ll_module):
         pass
+
+    def _optimize_final_module(self):
+        made = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap")
+        passes, *builder = made if isinstance(made, tuple) else (made,)  # Numba 0.61 has no builder
+        passes.run(self._final_module, *builder)
 
     def _finalize_final_module(self):
         self._finalized = True  # and nothing else: no machine code
