@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ..system import System
 
 
+START: Array = np.zeros(1)  # the default time; nobody writes into it
+
+
 def rows(value: Any, what: str, names: tuple[str, ...], count: int | None = None) -> Array:
     """One row of len(names) numbers for each state, row-major; any numbers, NaN included."""
     if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 2 and value.flags.carray and (
@@ -57,6 +60,8 @@ def _dimensions(value: Any) -> int:
 
 def times(value: Any, count: int) -> Array:
     """One time for all states, or one for each."""
+    if value.__class__ is float and value == 0.0:
+        return START
     if isinstance(value, float | int) or _dimensions(value) == 0:
         return np.array([inputs.time(value)])
     return inputs.real_array(value, "t", (count,), "a number, or one for each state")

@@ -42,14 +42,13 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
         take = iter(((0, total), None)).__next__
     else:
         take = crew.Pieces(total, LANES, workers, SMALLEST_PIECE).take
-    size = memory.buffer_size(system)
 
     def work() -> None:
         own = NO_LANES if varied is None else memory.own_block(system)
         try:
             buffer = system._lane_buffers.pop()
         except IndexError:
-            buffer = memory.lanes(size)
+            buffer = memory.lanes(memory.buffer_size(system))
         while (piece := take()) is not None:
             kernels.rhs_rows(function, block, places, values, own, times, q, p, forces, Qdot, Pdot, status, *piece,
                              buffer)
