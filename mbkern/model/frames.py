@@ -52,8 +52,7 @@ def choose_frames(nodes: Table, bodies: Table) -> None:
 
 def _leaves(nodes: Table, last: NDArray[np.int64]) -> Flags:
     """Which nodes are revolute, without child and rotor, on another node, their inertia the same in all machines."""
-    own = nodes[:, L.MASS:L.INERTIA + 6]
-    alike = np.ones(len(nodes), bool) if own.dtype == float else np.array([_are_numbers(row) for row in own])
+    alike = _are_numbers(nodes[:, L.MASS:L.INERTIA + 6]).all(axis=1)
     return ((last[:-1] < 0) & (nodes[:, L.KIND] == L.REVOLUTE) & (nodes[:, L.PARENT] >= 0) & (nodes[:, L.ROTOR] == 0.0)
             & alike)
 
@@ -67,7 +66,7 @@ def _turn(nodes: Table, bodies: Table, last: NDArray[np.int64], leaf: Flags) -> 
     spin_c, spin_s, tilt_s = _spin(G[last[carrier]])
     cosine[carrier], sine[carrier] = np.where(tilt_s < 0.0, -spin_c, spin_c), spin_s  # no tilt is negative
     child = last[carrier]
-    alike = np.array([_are_numbers(row) for row in nodes[child, L.PLACE_RHO:L.PLACE_RHO + 2]], bool)
+    alike = _are_numbers(nodes[child, L.PLACE_RHO:L.PLACE_RHO + 2]).all(axis=1)
     parallel = child[(kind[child] == L.REVOLUTE) & (np.hypot(G[child, 2, 0], G[child, 2, 1]) < ROUNDING) & alike]
     above = parent[parallel]
     cosine[above], sine[above] = _direction(*nodes[parallel, L.PLACE_RHO:L.PLACE_RHO + 2].astype(float).T)
@@ -116,12 +115,11 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     kind, parent = nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
     tilt_c, tilt_s = nodes[:, L.TILT].astype(float), nodes[:, L.TILT + 1].astype(float)
     is_last = last[parent] == np.arange(len(nodes))
-    here = np.array([_are_numbers(row) and not any(row) for row in nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]], bool)
-    bare = np.array([isinstance(mass, float) and mass == 0.0 for mass in [*nodes[:, L.MASS].tolist(), 1.0]])[parent]
+    here, no_y = _are_zero(nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]).all(axis=1), _are_zero(nodes[:, L.PLACE_RHO + 1])
+    bare = np.append(_are_zero(nodes[:, L.MASS]), False)[parent]
     in_line = is_last & (nodes[:, L.SPIN + 1] == 0.0) & (kind != L.BALL) & (kind != L.FREE)
     square = in_line & here & bare & (np.abs(tilt_c) < ROUNDING) & (tilt_s > 0.0) & ~leaf
     in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
-    no_y = np.array([isinstance(y, float) and y == 0.0 for y in nodes[:, L.PLACE_RHO + 1].tolist()], bool)
     near = (tilt_s > SMALLEST_TILT) | ((np.abs(tilt_s) < ROUNDING) & no_y)
     may_slide = (kind != L.BALL) & (kind != L.FREE) & ~square
     chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & may_slide[parent]
@@ -164,5 +162,15 @@ def _apply(table: Table, at: int, size: int, change: Any) -> None:
         table[:, at + j] = column
 
 
-def _are_numbers(row: Any) -> bool:
-    return not any(isinstance(x, np.ndarray) for x in row)
+def _are_numbers(table: Table) -> Flags:
+    """Which entries are numbers and no arrays."""
+    if table.dtype == float:
+        return np.ones(table.shape, bool)
+    return np.vectorize(lambda x: not isinstance(x, np.ndarray), otypes=[bool])(table)
+
+
+def _are_zero(table: Table) -> Flags:
+    """Which entries are the number 0."""
+    if table.dtype == float:
+        return table == 0.0
+    return np.vectorize(lambda x: not isinstance(x, np.ndarray) and x == 0.0, otypes=[bool])(table)
