@@ -123,7 +123,7 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     near = (tilt_s > SMALLEST_TILT) | ((np.abs(tilt_s) < ROUNDING) & no_y)
     may_slide = (kind != L.BALL) & (kind != L.FREE) & ~square
     chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & may_slide[parent]
-    in_line &= chained | (kind == L.PRISMATIC)
+    in_line &= chained | (kind == L.PRISMATIC) | (~leaf & ~may_slide[parent])  # others: one way for all hinges
     route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
     nodes[:, L.IS_LEAF], nodes[:, L.IS_END] = leaf, (last[:-1] < 0) & ~leaf
