@@ -1,7 +1,7 @@
 """How Numba compiles the core: two pipelines, one for functions that others call, one for those that are inlined.
 
-Both leave out the passes for parts of the language that the core does not use (closures, `with`, loops over tuples):
-a sixth of the time of a first call. What differs is the last pass:
+Both leave out the passes for parts of the language that the core does not use (closures, `with`, loops over tuples): a
+fifteenth of the time of a first call. What differs is the last pass:
 
 `Called`    aligns the stack to a cache line. Numba's does not, and then half of the SIMD numbers that do not find a
             register lie across two lines: the sweeps on lanes took 1.0 or 1.6 times as long, by the chance of where
