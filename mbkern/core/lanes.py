@@ -25,14 +25,16 @@ from .entry import UNKNOWN
 from .jit import c_function, checked, exact
 from .layout import (
     BALL, DRIVE_VALUES, FREE, KIND, N_DRIVES, N_NODES, N_QUATERNIONS, NQ, NV, QI, drive_row, drive_values, margins_at,
-    node_row, work_row,
+    node_row,
 )
-from .number import LANES, VECTOR, array_at, get, lanes, lanes_at, magnitude, put, whole
+from .number import LANES, VECTOR, all_at_most, array_at, door, get, lanes, lanes_at, magnitude, put, whole
 
 ROW = 8 * LANES  # bytes of a number
 RESULT_LIMIT = 1e300
 # places in a buffer of lanes: t, codes, and from Y on y, tau, dydt, work
 B_T, B_CODES, B_Y = 0, 1, 2
+
+get4, put4 = door(LANES)
 
 RHS_LANES = types.void(*[types.intp] * 8)
 
@@ -120,25 +122,14 @@ def add_sizes(total, x):
 
 
 @exact
-def any_above(x, i, limit):
-    """Whether number i of x is greater than `limit` or not a number in any lane."""
-    bad = 0
-    for k in range(LANES):
-        bad += not (x[i, k] <= limit)
-    return bad != 0
-
-
-@exact
-def suspicious(block, t, y, tau, scratch):
+def suspicious(block, t, y, tau):
     """Whether any lane needs a closer look. Asked in every evaluation: as a rule the sums are small, that is all."""
     nq, nv = whole(block, NQ), whole(block, NV)
     q, times = lanes_at(y, nq), lanes_at(t, 1)
-    put(scratch, 0, add_sizes(add_sizes(0.0 * get(times, 0), times), q))
-    if any_above(scratch, 0, ANGLE_LIMIT):
+    if not all_at_most(add_sizes(add_sizes(0.0 * get(times, 0), times), q), ANGLE_LIMIT):
         return True
     sizes = add_sizes(0.0 * get(times, 0), lanes_at(y + ROW * nq, nv))
-    put(scratch, 0, add_sizes(sizes, lanes_at(tau, nv if tau != 0 else 0)))
-    if any_above(scratch, 0, LIMIT):
+    if not all_at_most(add_sizes(sizes, lanes_at(tau, nv if tau != 0 else 0)), LIMIT):
         return True
     if whole(block, N_QUATERNIONS) == 0:
         return False
@@ -148,8 +139,7 @@ def suspicious(block, t, y, tau, scratch):
         if at >= 0:
             a, b, c, d = get(q, at), get(q, at + 1), get(q, at + 2), get(q, at + 3)
             off = off + magnitude(a * a + b * b + c * c + d * d - 1.0)
-    put(scratch, 0, off)
-    return any_above(scratch, 0, QUATERNION_SLACK)  # smaller than what is allowed
+    return not all_at_most(off, QUATERNION_SLACK)  # smaller than what is allowed
 
 
 @exact
@@ -174,7 +164,7 @@ def prepare(block, t, y, tau, codes, work):
     """Check all lanes, make the bad ones harmless, evaluate the drives; the arguments are addresses but the block."""
     nq, nv = whole(block, NQ), whole(block, NV)
     status, times = array_at(codes, LANES), array_at(t, LANES)
-    if suspicious(block, t, y, tau, lanes_at(codes, 1)):
+    if suspicious(block, t, y, tau):
         q, p, forces = lanes_at(y, nq), lanes_at(y + ROW * nq, nv), lanes_at(tau, nv if tau != 0 else 0)
         for k in range(LANES):
             status[k] = lane_code(block, times, q, p, forces, k)
@@ -191,14 +181,12 @@ def conclude(block, dydt, codes, work):
     """Add to the codes what the sweeps found: margins that are not positive, results that are not finite."""
     n, size = whole(block, N_NODES), whole(block, NQ) + whole(block, NV)
     status, rates = array_at(codes, LANES), lanes_at(dydt, size)
-    margin, scratch = lanes_at(work + ROW * margins_at(block), n), lanes_at(work + ROW * work_row(n), 2)
+    margin = lanes_at(work + ROW * margins_at(block), n)
     zero = 0.0 * get(lanes_at(codes, 1), 0)
     below = zero
     for i in range(n):  # 0 while all are positive; where one is exactly 0, the rates are not finite
         below = below + (magnitude(get(margin, i)) - get(margin, i))
-    put(scratch, 0, below)
-    put(scratch, 1, add_sizes(zero, rates))
-    if not any_above(scratch, 0, 0.0) and not any_above(scratch, 1, RESULT_LIMIT):
+    if all_at_most(below, 0.0) and all_at_most(add_sizes(zero, rates), RESULT_LIMIT):
         return
     for k in range(LANES):
         if status[k] == OK:
@@ -250,15 +238,71 @@ def put_rows(typingctx, array, first, column, x):
     return types.void(array, types.intp, types.intp, lanes), codegen
 
 
+def _transposed(builder, rows):
+    """Columns of a 4 x 4 matrix from its rows."""
+    def shuffled(a, b, places):
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
+
+    even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+    a, b = shuffled(rows[0], rows[1], even), shuffled(rows[0], rows[1], odd)
+    c, d = shuffled(rows[2], rows[3], even), shuffled(rows[2], rows[3], odd)
+    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+    return shuffled(a, c, low), shuffled(b, d, low), shuffled(a, c, high), shuffled(b, d, high)
+
+
+@intrinsic
+def get_square(typingctx, array, first, column):
+    """Numbers column, column + 1, ... of rows first, first + 1, ..., LANES of each, as a tuple of lanes."""
+    def codegen(context, builder, sig, args):
+        pointers = [_row_pointer(context, builder, sig, args, k) for k in range(LANES)]
+        rows = [builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8) for pointer in pointers]
+        return context.make_tuple(builder, sig.return_type, _transposed(builder, rows))
+    return types.UniTuple(lanes, LANES)(array, types.intp, types.intp), codegen
+
+
+@intrinsic
+def put_square(typingctx, array, first, column, x):
+    """The way back."""
+    def codegen(context, builder, sig, args):
+        columns = [builder.extract_value(args[3], k) for k in range(LANES)]
+        for k, row in enumerate(_transposed(builder, columns)):
+            pointer = builder.bitcast(_row_pointer(context, builder, sig, args, k), VECTOR.as_pointer())
+            builder.store(row, pointer, align=8)
+        return context.get_dummy_value()
+    return types.void(array, types.intp, types.intp, types.UniTuple(lanes, LANES)), codegen
+
+
+@exact
+def rows_to_lanes(rows, first, x, at):
+    """LANES rows from `first` on to the lanes of numbers at, at + 1, ... of x."""
+    n, i = rows.shape[1], 0
+    while i + LANES <= n:
+        put4(x, at + i, get_square(rows, first, i))
+        i += LANES
+    while i < n:
+        put(x, at + i, get_rows(rows, first, i))
+        i += 1
+
+
+@exact
+def lanes_to_rows(x, at, rows, first):
+    """The way back."""
+    n, i = rows.shape[1], 0
+    while i + LANES <= n:
+        put_square(rows, first, i, get4(x, at + i))
+        i += LANES
+    while i < n:
+        put_rows(rows, first, i, get(x, at + i))
+        i += 1
+
+
 @exact
 def pack(Q, P, tau, first, end, y, forces):
     """States first, ..., end - 1 to lanes; the last block is filled up with its last state."""
     nq, nv = Q.shape[1], P.shape[1]
     if first + LANES <= end:
-        for i in range(nq):
-            put(y, i, get_rows(Q, first, i))
-        for i in range(nv):
-            put(y, nq + i, get_rows(P, first, i))
+        rows_to_lanes(Q, first, y, 0)
+        rows_to_lanes(P, first, y, nq)
     else:
         for k in range(LANES):
             row = min(first + k, end - 1)
@@ -281,10 +325,8 @@ def unpack(rates, status, first, end, Qdot, Pdot, codes):
         codes[first + k] = int(status[k])
         bad += status[k] != OK
     if bad == 0 and first + LANES <= end:
-        for i in range(nq):
-            put_rows(Qdot, first, i, get(rates, i))
-        for i in range(nv):
-            put_rows(Pdot, first, i, get(rates, nq + i))
+        lanes_to_rows(rates, 0, Qdot, first)
+        lanes_to_rows(rates, nq, Pdot, first)
         return
     for k in range(min(LANES, end - first)):
         good = status[k] == OK

@@ -216,6 +216,15 @@ else:
         return number(a, b, c), codegen
 
     @intrinsic
+    def all_at_most(typingctx, x, limit):
+        """Whether no lane of x is greater than `limit`, or not a number."""
+        def codegen(context, builder, sig, args):
+            fine = builder.fcmp_ordered("<=", args[0], _splat(builder, args[1]))
+            mask = builder.bitcast(fine, ir.IntType(LANES))
+            return builder.icmp_unsigned("==", mask, ir.Constant(ir.IntType(LANES), 2**LANES - 1))
+        return types.boolean(lanes, types.float64), codegen
+
+    @intrinsic
     def _quadrant(typingctx, k, s, c):
         """Sine and cosine of r + k pi/2 from those of r; k is an integer plus `MAGIC`, its last bits say which."""
         def codegen(context, builder, sig, args):
