@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ def test_default_job(tmp_path):
     env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1])}
     run = subprocess.run([sys.executable, "-m", "mbkern"], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    for words in ("chain20", "20 bodies", "steps", "energy drift", "real-time factor", "t = 10 s"):
+    for words in ("chain20", "20 bodies", "steps", "ns a body", "differ from those of", "energy drift", "real-time factor", "t = 10 s"):
         assert words in run.stdout
     pytest.importorskip("matplotlib")
     assert (tmp_path / "mbkern.png").stat().st_size > 10_000
@@ -37,8 +38,15 @@ def test_jobs(here, capsys, words):
     assert main([*words.split(), "--time", "0.2", "--no-picture"]) == 0
     shown = capsys.readouterr()
     assert "reached the end" in shown.out and "steps" in shown.out
+    # against another formulation; 1e-10 as in test_dense
+    assert float(re.search(r"differ from those of .* by (\S+) relative", shown.out)[1]) < 1e-10
     assert ("100%" in shown.err) == ("--progress" in words)
     assert not list(here.iterdir())
+
+
+def test_what_cannot_be_checked_is_said(here, capsys):
+    assert main(["carousel:201", "--time", "0.01", "--no-picture"]) == 0
+    assert "check            none" in capsys.readouterr().out
 
 
 def test_model_file_and_outputs(here, capsys):

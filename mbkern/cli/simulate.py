@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import plain
 from ..errors import IntegrationError, StateError
 from ..integrate.options import INTEGRATORS
 from ..integrate.solution import Solution
@@ -26,6 +27,7 @@ from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
 OUTPUTS = (".npz", ".csv")
+LARGEST_CHECK = 200  # freedoms: its time grows with their cube
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,12 +100,33 @@ def report(solution: Solution, seconds: float, preparation: float) -> None:
         ("status", solution.message),
         ("steps", steps),
         ("time", f"{seconds:.4g} s of computing (and {preparation:.3g} s to get ready)"),
-        ("per evaluation", f"{1e6 * seconds / max(solution.nfev, 1):.3g} us"),
+        ("per evaluation", per_evaluation(solution, seconds)),
+        ("check", check(solution)),
         ("energy drift", drift(solution)),
         ("real-time factor", f"{reached / seconds:.4g} (simulated seconds per second)"),
     ]
     for name, value in rows:
         print(f"  {name:<17}{value}")
+
+
+def per_evaluation(solution: Solution, seconds: float) -> str:
+    """The time of a right-hand side, the integrator's part included."""
+    time_of_one = seconds / max(solution.nfev, 1)
+    return f"{1e6 * time_of_one:.3g} us, {1e9 * time_of_one / solution.system.model.n_bodies:.3g} ns a body"
+
+
+def check(solution: Solution) -> str:
+    """The rates at the last state against those of another formulation, whose source runs as plain Python."""
+    system = solution.system
+    if system.model.nv > LARGEST_CHECK or system._callbacks or not solution.t.size:
+        return "none: for up to 200 freedoms, without drives that are functions"
+    name = "emh-ldl" if system.method == "dah" else "dah"
+    t, q, p = float(solution.t[-1]), solution.q[-1], solution.p[-1]
+    qdot, pdot, work = np.empty(q.size), np.empty(p.size), np.zeros(METHODS[name].work_size(system.block))
+    plain.load(METHODS[name].module).rhs(system.block, t, q, p, np.empty(0), qdot, pdot, work)
+    error = max(float(np.abs(a - b).max(initial=0.0)) / max(1.0, float(np.abs(b).max(initial=0.0)))
+                for a, b in zip(system.rhs(q, p, t), (qdot, pdot), strict=True))
+    return f"rates at the end differ from those of \"{name}\" by {error:.1e} relative"
 
 
 def drift(solution: Solution) -> str:

@@ -22,7 +22,7 @@ C^T . C is done by turns about single axes (:mod:`.turns`) and shifts. What a no
 the first moment. How it is joined to the parent is decided before anything is loaded, and each way is one straight
 piece of code: where branches meet, 30 numbers would go through memory. The last child, which comes first, writes the
 parent's sums instead of adding to zeros, and a leaf takes its inertia from the block. Frames lie where they cost
-least (:mod:`mbkern.model.lowering`): the way to a *chained* child has no turn about z and no offset along y, and the
+least (:mod:`mbkern.model.frames`): the way to a *chained* child has no turn about z and no offset along y, and the
 centre of mass of a leaf is on its x axis. In the frequent cases the inertia goes all its way before the rest is
 loaded: fewer numbers live at a time, and half as many of them go through the stack.
 """
