@@ -85,17 +85,35 @@ def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
     return array
 
 
-def outputs(out: Any, model: Model) -> tuple[Array, Array]:
-    """The arrays (qdot, pdot) that a caller wants filled."""
-    wanted = f"out: expected (qdot, pdot), contiguous writeable float64 arrays of {model.nq} and {model.nv} numbers"
-    try:
-        qdot, pdot = out
-    except (TypeError, ValueError):
-        raise StateError(f"{wanted}, got {show(out)}") from None
-    for array, n in ((qdot, model.nq), (pdot, model.nv)):
-        if not isinstance(array, np.ndarray):
-            raise StateError(f"{wanted}, got {show(array)}")
-        if array.dtype != np.float64 or array.shape != (n,) or not array.flags.carray:
-            fault = "" if array.flags.carray else ", read-only or not contiguous"
-            raise StateError(f"{wanted}, got {array.dtype} {array.shape}{fault}")
+def outputs(out: Any, model: Model, q: Array, p: Array, tau: Any = None) -> tuple[Array, Array]:
+    """The arrays (qdot, pdot) that a caller wants filled for a state (q, p) under forces tau."""
+    qdot, pdot = output_arrays(out, ("qdot", "pdot"), ((model.nq,), (model.nv,)), "contiguous")
+    for name, array, others in (("qdot", qdot, (q, p, tau, pdot)), ("pdot", pdot, (q, p, tau))):
+        if any(isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in others):
+            raise StateError(f"out: {name} shares memory with another argument, which it would change while it is "
+                             "read; give an array of its own")
     return qdot, pdot
+
+
+def output_arrays(out: Any, names: tuple[str, str], shapes: tuple[tuple[int, ...], tuple[int, ...]], order: str
+                  ) -> tuple[Array, Array]:
+    """Two arrays that can be written into as they are."""
+    try:
+        first, second = out
+    except (TypeError, ValueError):
+        got = show(out)
+    else:
+        got = _fault(first, shapes[0], order) or _fault(second, shapes[1], order)
+        if not got:
+            return first, second
+    raise StateError(f"out: expected ({names[0]}, {names[1]}), {order} writeable float64 arrays of shapes {shapes[0]} "
+                     f"and {shapes[1]}, got {got}")
+
+
+def _fault(array: Any, shape: tuple[int, ...], order: str) -> str:
+    """Why results cannot be written into it, or nothing."""
+    if not isinstance(array, np.ndarray):
+        return show(array)
+    if array.dtype == np.float64 and array.shape == shape and array.flags.carray:
+        return ""
+    return f"{array.dtype} {array.shape}" + ("" if array.flags.carray else f", read-only or not {order}")

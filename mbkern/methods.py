@@ -68,6 +68,12 @@ class Method:
         """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""
         return _core("lanes", f"lanes_{self._suffix}")
 
+    def lanes_for(self, block: np.ndarray) -> Any:
+        """`lanes`, or what does the same for a machine that needs less of it and is compiled sooner."""
+        if self.name == "emh-ldl" and block[_layout.ONLY_HINGES]:
+            return _core("lanes", "lanes_emh_ldl_of_hinges")
+        return self.lanes
+
     @cached_property
     def varied(self) -> Any:
         """The C function for several states side by side, each of a machine of its own."""

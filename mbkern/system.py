@@ -174,7 +174,7 @@ class System:
         wrench : (N, 6), optional
             (force; moment) on each body, in body axes, at the body origin.
         out : (qdot, pdot), optional
-            Float64 arrays to write into; new ones by default.
+            Float64 arrays to write into, apart from q, p and tau; new ones by default.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class System:
         self.warmup()
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model)
+        qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model, q, p, tau)
         with _Frame(self) as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             frame[L.RHS_CALL] = self._method.native_for(self.block).address
@@ -703,7 +703,8 @@ class System:
     # ---- many states at once -------------------------------------------------------------------------------------
 
     def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, tau: ArrayLike | None = None,
-                  threads: int | None = None, *, parameters: Varied | None = None, return_status: bool = False) -> Any:
+                  threads: int | None = None, *, parameters: Varied | None = None, return_status: bool = False,
+                  out: tuple[Array, Array] | None = None) -> Any:
         """`rhs` of many states at once: several in each SIMD register, and on all processors.
 
         Every row has the very bits that `rhs` gives for it alone, however many rows there are, in whichever order and
@@ -726,6 +727,9 @@ class System:
             Masses, inertias and lengths of each state's own machine, from `Model.vary`.
         return_status : bool
             Return the code of each row as well.
+        out : (Qdot, Pdot), optional
+            Row-major float64 arrays to write into, of the shapes of Q and P and apart from them; new ones by default.
+            To use them again and again saves the time in which the operating system provides new memory.
 
         Returns
         -------
@@ -749,9 +753,7 @@ class System:
         >>> bool(np.array_equal(Pdot[123], system.rhs(Q[123], P[123])[1]))
         True
         """
-        from .batch.rhs import rhs_batch
-
-        return rhs_batch(self, Q, P, t, tau, threads, parameters, return_status)
+        return self._rhs_batch(self, Q, P, t, tau, threads, parameters, return_status, out)
 
     def simulate_batch(self, Q0: ArrayLike, P0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
                        rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
@@ -927,7 +929,7 @@ class System:
 
     @cached_property
     def _lane_block(self) -> Array:
-        """The block for batches: writeable, because Numba tells the two apart."""
+        """The block for batches, which use other functions for rotors."""
         from .callbacks import keep_alive
 
         block = self.block.copy()
@@ -936,6 +938,23 @@ class System:
 
             block[L.ROTOR_CALLS + 1] = rotor_calls.rotor_of_lanes.address
         return keep_alive(block, self._callbacks)
+
+    @cached_property
+    def _rhs_batch(self) -> Any:
+        """What does the work of `rhs_batch`, loaded when it is first needed."""
+        from .batch.rhs import rhs_batch
+
+        return rhs_batch
+
+    @cached_property
+    def _lanes(self) -> tuple[int, int]:
+        """Addresses of the method on lanes and of the block for it."""
+        return self._method.lanes_for(self.block).address, self._lane_block.ctypes.data
+
+    @cached_property
+    def _varied(self) -> tuple[int, int]:
+        """The same where every lane has constants of its own."""
+        return self._method.varied.address, self._lane_block.ctypes.data
 
     # ---- inside --------------------------------------------------------------------------------------------------
 

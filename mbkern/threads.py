@@ -50,6 +50,8 @@ def count(threads: Any = None) -> int:
     >>> threads.count(1)
     1
     """
+    if threads.__class__ is int and threads == 1:
+        return 1
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)  # not on every system
         wanted = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -58,8 +60,6 @@ def count(threads: Any = None) -> int:
                          f"{show(threads)}")
     else:
         wanted = int(threads)
-        if wanted == 1:
-            return 1
     text = os.environ.get(VARIABLE, "").strip()
     if text:
         if not text.isdecimal() or int(text) < 1:

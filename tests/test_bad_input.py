@@ -296,6 +296,24 @@ def test_single_precision_and_integers(machine):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("which", ["q", "p", "tau", "each other"])
+def test_results_that_would_go_where_the_state_is(which):
+    """Springs are read after the rates are written: the answer would be wrong, so such arrays are refused."""
+    model = mb.zoo.chain(4)
+    system = mb.System(model)
+    memory = np.zeros(12)
+    near, meeting = memory[:4], memory[3:7]
+    given = {"q": np.zeros(4), "p": np.zeros(4), "tau": np.zeros(4)} | {which: near}
+    given.pop("each other", None)
+    first = near if which == "each other" else np.zeros(4)
+    calls = [given] if which == "tau" else [given, {**given, "tau": None}]
+    for arguments in calls:
+        for out in ((first, meeting), (meeting, first)):
+            with pytest.raises(mb.errors.StateError, match="out: .dot shares memory with another argument"):
+                system.rhs(**arguments, out=out)
+        system.rhs(**arguments, out=(memory[4:8], memory[8:]))  # side by side
+
+
 def test_inputs_are_left_alone_and_outputs_are_fresh(machine):
     system, state = machine
     before = {key: np.copy(value) for key, value in state.items()}

@@ -82,6 +82,12 @@ def forces(value: Any, system: System, count: int) -> Array:
     return rows(value, "tau", model.speed_names, count)
 
 
+def outputs(value: Any, system: System, count: int) -> tuple[Array, Array]:
+    """The arrays (Qdot, Pdot) that a caller wants filled."""
+    model = system.model
+    return inputs.output_arrays(value, ("Qdot", "Pdot"), ((count, model.nq), (count, model.nv)), "row-major")
+
+
 def parameters(value: Any, system: System, count: int) -> Varied | None:
     """Constants of each state's own machine, if they are those of the system's model."""
     if value is None:

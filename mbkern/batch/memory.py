@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,17 @@ def lanes(size: int) -> Array:
                           '"emh-ldl" needs little for every tree') from None
     skip = -raw.ctypes.data % LINE // 8
     return raw[skip:skip + size * LANES].reshape(size, LANES)
+
+
+def pair(rows: tuple[int, ...], nq: int, nv: int) -> tuple[Array, Array]:
+    """New arrays of shapes (*rows, nq) and (*rows, nv), in one piece of memory.
+
+    Two pieces of half the size are returned to the operating system and asked for again in every call (two of 0.8 MB:
+    0.8 ms instead of 0.1, a third of what the states need that fill them).
+    """
+    n = math.prod(rows)
+    both = np.empty(n * (nq + nv))
+    return both[:n * nq].reshape(*rows, nq), both[n * nq:].reshape(*rows, nv)
 
 
 def buffer_size(system: System) -> int:

@@ -92,8 +92,7 @@ class Run:
         self.status: NDArray[np.int64] = np.full(total, LP.INTERRUPTED, np.int64)
         self.reached: Array = np.full(total, self.t0)
         self.counts: NDArray[np.int64] = np.zeros((total, 2), np.int64)
-        self.block = system._lane_block
-        self.function = (system._method.lanes if self.varied is None else system._method.varied).address
+        self.function, self.block = system._lanes if self.varied is None else system._varied
 
     def _sizes(self, step: Any, max_step: Any) -> None:
         """Steps of a fixed size, or the first one and a bound."""
@@ -138,7 +137,9 @@ class Run:
             self.times = ends[1:] if self.final else ends
         self.slopes = bool((~np.isin(self.times, ends)).any())
         count, rows = (0 if callable(reduce) else self.total), self.times.size
-        self.q, self.p = np.full((count, rows, model.nq), np.nan), np.full((count, rows, model.nv), np.nan)
+        self.q, self.p = memory.pair((count, rows), model.nq, model.nv)
+        self.q.fill(np.nan)
+        self.p.fill(np.nan)
         self.kept = np.zeros((0, 0))
         self.output = LP.WRITE_TIMES
         if callable(reduce):
@@ -172,7 +173,7 @@ class Job:
         own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)
         self.plan: NDArray[np.int64] = np.zeros(LP.QUATERNIONS + quaternions.size, np.int64)
         plan = self.plan
-        plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = run.function, run.block.ctypes.data, own.ctypes.data
+        plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = run.function, run.block, own.ctypes.data
         plan[LP.METHOD], plan[LP.N], plan[LP.NQ], plan[LP.NV] = run.method.kind, nq + nv, nq, nv
         plan[LP.TAU], plan[LP.TAU_CALL] = run.tau_kind, run.tau_call
         plan[LP.OUTPUT], plan[LP.REDUCE_CALL], plan[LP.SLOPES] = run.output, run.reduce_call, run.slopes

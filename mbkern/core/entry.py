@@ -47,10 +47,22 @@ def data_of(typingctx, array):
     return types.intp(array), codegen
 
 
+@exact
+def meet(a, b):
+    """Whether two contiguous arrays share memory."""
+    return data_of(a) < data_of(b) + 8 * b.size and data_of(b) < data_of(a) + 8 * a.size
+
+
+@exact
+def would_spoil(first, second, q, p):
+    """Whether writing results to `first` and `second` would change each other or what is still to be read."""
+    return meet(first, second) or meet(first, q) or meet(first, p) or meet(second, q) or meet(second, p)
+
+
 # ---- what Python calls ----
 @checked
 def rhs(frame, t, q, p, tau, qdot, pdot):
-    """For any arguments of the right type; BAD_SHAPE also when the function is not compiled yet."""
+    """For arguments of the right type that share no memory; BAD_SHAPE also when the function is not compiled yet."""
     nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
     if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
         return BAD_SHAPE
@@ -62,10 +74,12 @@ def rhs(frame, t, q, p, tau, qdot, pdot):
 
 @checked
 def quick(address, t, q, p, qdot, pdot):
-    """The frame by its address, no tau."""
+    """The frame by its address, no tau; BAD_SHAPE also when the results would be written over what is to be read."""
     frame = array_at(address, UNKNOWN)
     nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
     if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
+        return BAD_SHAPE
+    if would_spoil(qdot, pdot, q, p):
         return BAD_SHAPE
     return call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
                     address + 8 * whole(frame, SIZE))

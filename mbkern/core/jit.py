@@ -70,6 +70,7 @@ else:
     from numba import njit
     from numba.core.caching import FunctionCache
     from numba.core.ccallback import CFunc
+    from numba.core.registry import CPUDispatcher
     from numba.core.runtime import rtsys
     from numba.core.sigutils import normalize_signature
 
@@ -109,9 +110,24 @@ else:
 
     # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
     _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    inline = njit(forceinline=True, fastmath=set(FLAGS), pipeline_class=Inlined, **_INNER, **_UNCOUNTED)
-    exact = njit(forceinline=True, pipeline_class=Inlined, **_INNER, **_COUNTED)  # it may return arrays
-    piece = njit(nogil=True, pipeline_class=Called, **_INNER, **_UNCOUNTED)
+
+    class _Inner(CPUDispatcher):
+        """A function without machine code of its own, or without the wrapper that Python would call."""
+
+        def __call__(self, *args, **kwargs):
+            raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels and cannot be called from Python; "
+                            "mbkern.plain has it as a Python function")
+
+    def _inner(**options):
+        def decorate(function):
+            dispatcher = njit(**_INNER, **options)(function)
+            dispatcher.__class__ = _Inner
+            return dispatcher
+        return decorate
+
+    inline = _inner(forceinline=True, fastmath=set(FLAGS), pipeline_class=Inlined, **_UNCOUNTED)
+    exact = _inner(forceinline=True, pipeline_class=Inlined, **_COUNTED)  # it may return arrays
+    piece = _inner(nogil=True, pipeline_class=Called, **_UNCOUNTED)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

@@ -21,7 +21,8 @@ from .checks import (
     ANGLE_LIMIT, BAD_P, BAD_Q, BAD_QUATERNION, BAD_T, BAD_TAU, LIMIT, NOT_FINITE, OK, QUATERNION_SLACK, SINGULAR,
 )
 from .drives import drive_value
-from .entry import UNKNOWN
+from .entry import UNKNOWN, data_of, meet, would_spoil
+from .forces import add_applied_forces, add_joint_forces
 from .jit import c_function, checked, exact
 from .layout import (
     BALL, DRIVE_VALUES, FREE, KIND, N_DRIVES, N_NODES, N_QUATERNIONS, NQ, NV, QI, drive_row, drive_values, margins_at,
@@ -31,6 +32,7 @@ from .number import LANES, VECTOR, all_at_most, array_at, door, get, lanes, lane
 
 ROW = 8 * LANES  # bytes of a number
 RESULT_LIMIT = 1e300
+SHARED = -1  # what `rhs_rows` returns for arrays that share memory
 # places in a buffer of lanes: t, codes, and from Y on y, tau, dydt, work
 B_T, B_CODES, B_Y = 0, 1, 2
 
@@ -160,34 +162,33 @@ def evaluate_lane_drives(block, t, work):
 
 
 @checked
-def prepare(block, t, y, tau, codes, work):
-    """Check all lanes, make the bad ones harmless, evaluate the drives; the arguments are addresses but the block."""
-    nq, nv = whole(block, NQ), whole(block, NV)
-    status, times = array_at(codes, LANES), array_at(t, LANES)
-    if suspicious(block, t, y, tau):
+def prepare(t, y, tau, codes, block, work):
+    """Check all lanes, make the bad ones harmless, evaluate the drives."""
+    constants, times = array_at(block, UNKNOWN), array_at(t, LANES)
+    put(lanes_at(codes, 1), 0, 1.0 * OK)
+    if suspicious(constants, t, y, tau):
+        nq, nv, status = whole(constants, NQ), whole(constants, NV), array_at(codes, LANES)
         q, p, forces = lanes_at(y, nq), lanes_at(y + ROW * nq, nv), lanes_at(tau, nv if tau != 0 else 0)
         for k in range(LANES):
-            status[k] = lane_code(block, times, q, p, forces, k)
+            status[k] = lane_code(constants, times, q, p, forces, k)
             if status[k] != OK:
-                make_harmless(block, times, q, p, forces, k)
-    else:
-        for k in range(LANES):
-            status[k] = OK
-    evaluate_lane_drives(block, times, lanes_at(work, UNKNOWN))
+                make_harmless(constants, times, q, p, forces, k)
+    evaluate_lane_drives(constants, times, lanes_at(work, UNKNOWN))
 
 
 @checked
-def conclude(block, dydt, codes, work):
+def conclude(dydt, codes, block, work):
     """Add to the codes what the sweeps found: margins that are not positive, results that are not finite."""
-    n, size = whole(block, N_NODES), whole(block, NQ) + whole(block, NV)
-    status, rates = array_at(codes, LANES), lanes_at(dydt, size)
-    margin = lanes_at(work + ROW * margins_at(block), n)
+    constants = array_at(block, UNKNOWN)
+    n, size = whole(constants, N_NODES), whole(constants, NQ) + whole(constants, NV)
+    margin, rates = lanes_at(work + ROW * margins_at(constants), n), lanes_at(dydt, size)
     zero = 0.0 * get(lanes_at(codes, 1), 0)
     below = zero
     for i in range(n):  # 0 while all are positive; where one is exactly 0, the rates are not finite
         below = below + (magnitude(get(margin, i)) - get(margin, i))
     if all_at_most(below, 0.0) and all_at_most(add_sizes(zero, rates), RESULT_LIMIT):
         return
+    status = array_at(codes, LANES)
     for k in range(LANES):
         if status[k] == OK:
             singular = 0
@@ -275,25 +276,27 @@ def put_square(typingctx, array, first, column, x):
 @exact
 def rows_to_lanes(rows, first, x, at):
     """LANES rows from `first` on to the lanes of numbers at, at + 1, ... of x."""
-    n, i = rows.shape[1], 0
-    while i + LANES <= n:
-        put4(x, at + i, get_square(rows, first, i))
-        i += LANES
-    while i < n:
-        put(x, at + i, get_rows(rows, first, i))
-        i += 1
+    n = rows.shape[1]
+    if n >= LANES:
+        for i in range(0, n - LANES, LANES):
+            put4(x, at + i, get_square(rows, first, i))
+        put4(x, at + n - LANES, get_square(rows, first, n - LANES))  # some of them for the second time
+    else:
+        for i in range(n):
+            put(x, at + i, get_rows(rows, first, i))
 
 
 @exact
 def lanes_to_rows(x, at, rows, first):
     """The way back."""
-    n, i = rows.shape[1], 0
-    while i + LANES <= n:
-        put_square(rows, first, i, get4(x, at + i))
-        i += LANES
-    while i < n:
-        put_rows(rows, first, i, get(x, at + i))
-        i += 1
+    n = rows.shape[1]
+    if n >= LANES:
+        for i in range(0, n - LANES, LANES):
+            put_square(rows, first, i, get4(x, at + i))
+        put_square(rows, first, n - LANES, get4(x, at + n - LANES))
+    else:
+        for i in range(n):
+            put_rows(rows, first, i, get(x, at + i))
 
 
 @exact
@@ -319,47 +322,61 @@ def pack(Q, P, tau, first, end, y, forces):
 
 @exact
 def unpack(rates, status, first, end, Qdot, Pdot, codes):
-    """Rates and codes of states first, ..., end - 1 to rows; NaN where there is no result."""
+    """Rates of states first, ..., end - 1 to rows; where there is no result NaN, and why to `codes`. How many those are.
+    """
     nq, nv, bad = Qdot.shape[1], Pdot.shape[1], 0
-    for k in range(min(LANES, end - first)):
-        codes[first + k] = int(status[k])
-        bad += status[k] != OK
-    if bad == 0 and first + LANES <= end:
+    if first + LANES <= end and all_at_most(magnitude(get(status, 0)), 1.0 * OK):
         lanes_to_rows(rates, 0, Qdot, first)
         lanes_to_rows(rates, nq, Pdot, first)
-        return
+        return bad
     for k in range(min(LANES, end - first)):
-        good = status[k] == OK
+        good = status[0, k] == OK
+        codes[first + k] = int(status[0, k])
+        bad += not good
         for i in range(nq):
             Qdot[first + k, i] = rates[i, k] if good else nan
         for i in range(nv):
             Pdot[first + k, i] = rates[nq + i, k] if good else nan
+    return bad
+
+
+@exact
+def put_times(t, first, end, times):
+    """The times of states first, ..., end - 1, of which there may be one for all."""
+    if t.shape[0] == 1:
+        put(times, 0, t[0])
+    else:
+        for k in range(LANES):
+            times[0, k] = t[min(first + k, end - 1)]
 
 
 @checked
 def rhs_rows(function, block, places, values, own, t, Q, P, tau, Qdot, Pdot, codes, begin, end, buffer):
-    """Rows begin .. end of Qdot, Pdot and their codes.
+    """Rows begin .. end of Qdot, Pdot and their codes, which are OK before.
 
-    t has one number or one a row, tau no row, one or all; `own` (the block in every lane) and `buffer` are for this
-    call alone. Rows that have no result are NaN.
+    `block` is an address. t has one number or one a row, tau no row, one or all; `own` (the block in every lane) and
+    `buffer` are for this call alone. Returns how many rows have no result, these are NaN; `SHARED` and does nothing
+    when results would be written over what is to be read.
     """
-    nq, nv = Q.shape[1], P.shape[1]
+    if would_spoil(Qdot, Pdot, Q, P) or meet(Qdot, tau) or meet(Pdot, tau):
+        return SHARED
+    nq, nv, bad = Q.shape[1], P.shape[1], 0
     n = nq + nv
-    times, y, forces = buffer[B_T], buffer[B_Y:B_Y + n], buffer[B_Y + n:B_Y + n + nv]
-    rates, status = buffer[B_Y + n + nv:B_Y + 2 * n + nv], buffer[B_CODES]
-    at = buffer.ctypes.data
+    at = data_of(buffer)
     at_y = at + ROW * B_Y
     at_tau = at_y + ROW * n
     at_rates = at_tau + ROW * nv
+    at_codes = at + ROW * B_CODES
     for first in range(begin, end, LANES):
-        pack(Q, P, tau, first, end, y, forces)
-        for k in range(LANES):
-            row = min(first + k, end - 1)
-            times[k] = t[row if t.shape[0] > 1 else 0]
-            put_constants(places, values, row, own, k)
-        call_lanes(function, at + ROW * B_T, at_y, at_tau if tau.shape[0] > 0 else 0, at_rates, at + ROW * B_CODES,
-                   block.ctypes.data, own.ctypes.data, at_rates + ROW * n)
-        unpack(rates, status, first, end, Qdot, Pdot, codes)
+        put_times(t, first, end, lanes_at(at + ROW * B_T, 1))
+        pack(Q, P, tau, first, end, lanes_at(at_y, n), lanes_at(at_tau, nv))
+        if places.shape[0] > 0:
+            for k in range(LANES):
+                put_constants(places, values, min(first + k, end - 1), own, k)
+        call_lanes(function, at + ROW * B_T, at_y, at_tau if tau.shape[0] > 0 else 0, at_rates, at_codes, block,
+                   data_of(own), at_rates + ROW * n)
+        bad += unpack(lanes_at(at_rates, n), lanes_at(at_codes, 1), first, end, Qdot, Pdot, codes)
+    return bad
 
 
 # ---- the methods ----
@@ -374,70 +391,84 @@ def parts(shared, y, tau, dydt, work):
 @c_function(RHS_LANES)
 def lanes_emh_ldl(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
-    extended.sweeps(shared, q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    extended.backward(shared, q, p, memory)  # its sweeps one by one: a call would take longer than a node
+    extended.forward(shared, q, p, qdot, pdot, memory)
+    add_joint_forces(shared, q, forces, pdot, memory)
+    conclude(dydt, codes, block, work)
+
+
+@c_function(RHS_LANES)
+def lanes_emh_ldl_of_hinges(t, y, tau, dydt, codes, block, own, work):
+    """`lanes_emh_ldl` for a tree of hinges, the same bits: it is compiled in half the time."""
+    shared = array_at(block, UNKNOWN)
+    prepare(t, y, tau, codes, block, work)
+    q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
+    extended.backward_of_hinges(shared, q, p, memory)
+    extended.forward_of_hinges(shared, qdot, pdot, memory)
+    add_applied_forces(shared, q, forces, pdot, memory)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def varied_emh_ldl(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     extended.sweeps(lanes_at(own, UNKNOWN), q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def lanes_emh_lu(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     extended_lu.sweeps(shared, q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def varied_emh_lu(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     extended_lu.sweeps(lanes_at(own, UNKNOWN), q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def lanes_dah(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     reduced.sweeps(shared, q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def varied_dah(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     reduced.sweeps(lanes_at(own, UNKNOWN), q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def lanes_hzu(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     multipliers.sweeps(shared, q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)
 
 
 @c_function(RHS_LANES)
 def varied_hzu(t, y, tau, dydt, codes, block, own, work):
     shared = array_at(block, UNKNOWN)
-    prepare(shared, t, y, tau, codes, work)
+    prepare(t, y, tau, codes, block, work)
     q, p, forces, qdot, pdot, memory = parts(shared, y, tau, dydt, work)
     multipliers.sweeps(lanes_at(own, UNKNOWN), q, p, forces, qdot, pdot, memory)
-    conclude(shared, dydt, codes, work)
+    conclude(dydt, codes, block, work)

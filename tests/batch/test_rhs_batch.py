@@ -85,6 +85,46 @@ def test_any_kind_of_rows():
     assert [part.shape for part in system.rhs_batch(np.empty((0, 5)), np.empty((0, 5)))] == [(0, 5), (0, 5)]
 
 
+def test_into_given_arrays(model):
+    """The same bits, in the very arrays given; every number of them is written, by any number of threads."""
+    system = mb.System(model, "emh-ldl")
+    Q, P = rows(model, 203)
+    expected = system.rhs_batch(Q, P)
+    for threads in (1, 2):
+        given = np.full_like(Q, np.nan), np.full_like(P, np.nan)
+        answer = system.rhs_batch(Q, P, threads=threads, out=given)
+        assert answer[0] is given[0] and answer[1] is given[1] and same(answer, expected)
+    Q[5, 0] = np.nan
+    *answer, status = system.rhs_batch(Q, P, return_status=True, out=given)
+    assert status[5] == checks.BAD_Q and np.flatnonzero(status).tolist() == [5]
+    assert np.isnan(answer[1][5]).all() and np.isfinite(answer[1][4]).all()
+
+
+@pytest.mark.parametrize("shift", [0, 1, 20, 39])
+def test_results_that_would_go_where_states_are(shift):
+    """Refused, wherever the arrays meet; arrays that only lie side by side are fine."""
+    system = mb.System(mb.zoo.chain(5), "emh-ldl")
+    Q, P, tau, other = np.zeros((8, 5)), np.ones((8, 5)), np.ones((8, 5)), np.zeros((8, 5))
+    expected = system.rhs_batch(Q, P, tau=tau)
+
+    def neighbours(part, shift):
+        memory = np.zeros(80)
+        memory[:40] = part.ravel()
+        return memory[:40].reshape(8, 5), memory[shift:shift + 40].reshape(8, 5)
+
+    for k in range(3):
+        states = [Q, P, tau]
+        states[k], near = neighbours(states[k], 40)
+        assert same(system.rhs_batch(*states[:2], tau=states[2], out=(near, other)), expected)
+        states[k], near = neighbours(states[k], shift)
+        for out in ((near, other), (other, near)):
+            with pytest.raises(mb.errors.StateError, match="share memory"):
+                system.rhs_batch(*states[:2], tau=states[2], out=out)
+    with pytest.raises(mb.errors.StateError, match="share memory"):
+        system.rhs_batch(Q, P, out=neighbours(other, shift))
+    assert same(system.rhs_batch(Q, P, tau=tau, out=neighbours(other, 40)), expected)
+
+
 def test_bad_rows_get_a_status_and_leave_the_others_alone():
     builder = mb.ModelBuilder()
     moving = mb.translate("x", mb.spline([0.0, 1.0, 2.0], [0.0, 0.1, 0.0]))
@@ -130,6 +170,11 @@ def test_bad_rows_get_a_status_and_leave_the_others_alone():
     ({"threads": 0}, "threads: expected a whole number, at least 1"),
     ({"threads": 1.5}, "threads: expected a whole number"),
     ({"parameters": 3}, "parameters: expected what model.vary"),
+    ({"out": np.zeros((4, 3))}, r"out: expected \(Qdot, Pdot\), row-major .*shapes \(4, 3\) and \(4, 3\), got"),
+    ({"out": (np.zeros((4, 3)), [1.0])}, r"out: expected .*, got \[1.0\]"),
+    ({"out": (np.zeros((4, 3)), np.zeros((3, 3)))}, r"out: expected .*, got float64 \(3, 3\)"),
+    ({"out": (np.zeros((4, 3), np.float32), np.zeros((4, 3)))}, r"out: expected .*, got float32 \(4, 3\)"),
+    ({"out": (np.zeros((3, 4)).T, np.zeros((4, 3)))}, r"out: expected .*, read-only or not row-major"),
 ])
 def test_bad_input(change, said):
     arguments = {"Q": np.zeros((4, 3)), "P": np.zeros((4, 3))} | change

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mbkern.core.compilers import CACHE_LINE, Called, Inlined
-from mbkern.core.jit import exact, piece
+from mbkern.core.jit import exact, inline, piece
 
 leaf = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=Inlined)(
     lambda x: 3.0 * x + 1.0)
@@ -63,3 +63,10 @@ def test_control_flow_arrays_and_tuples_work(decorator):
         return inner(a, a.shape[0])
 
     assert outer(np.array([1.0, -2.0, 3.0, 250.0])) == (51.0, (251.0, 1.0))
+
+
+@pytest.mark.parametrize("decorator", [inline, exact, piece])
+def test_parts_of_kernels_refuse_to_be_called_from_python(decorator):
+    """They have no code that Python could call; it would crash."""
+    with pytest.raises(TypeError, match="is a part of kernels and cannot be called from Python"):
+        decorator(lambda x: x)(1.0)
