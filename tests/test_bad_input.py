@@ -309,7 +309,7 @@ def test_results_that_would_go_where_the_state_is(which):
     calls = [given] if which == "tau" else [given, {**given, "tau": None}]
     for arguments in calls:
         for out in ((first, meeting), (meeting, first)):
-            with pytest.raises(mb.errors.StateError, match="out: .dot shares memory with another argument"):
+            with pytest.raises(mb.errors.StateError, match=r"out: .dot shares memory with another argument"):
                 system.rhs(**arguments, out=out)
         system.rhs(**arguments, out=(memory[4:8], memory[8:]))  # side by side
 

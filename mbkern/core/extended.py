@@ -27,6 +27,7 @@ centre of mass of a leaf is on its x axis. In the frequent cases the inertia goe
 loaded: fewer numbers live at a time, and half as many of them go through the stack.
 """
 
+from .carry import beside_inertia, chain_inertia
 from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
@@ -45,8 +46,7 @@ from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_roto
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
-    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia, shift_inertia_x,
-    shift_inertia_z,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia,
 )
 from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
 from .vec3 import add, axpy, cross, mul, neg, sub, tmul
@@ -117,16 +117,6 @@ def moved(rho, m, load):
 
 
 @inline
-def chain_inertia(block, c, k, work, M):
-    """Begin the inertia of the parent with that of a chained child: offset along z, tilt, offset along x."""
-    r = node_row(k)
-    co, si = get(block, c + TILT), get(block, c + TILT + 1)
-    M = shift_inertia_x(get(block, c + ALONG_X), turn_inertia_x(co, si, shift_inertia_z(get(block, c + ALONG_Z), M)))
-    own = get3(block, r + MOMENT)
-    put_inertia(work, work_row(k) + W_P, plus_rigid(M, get(block, r + MASS), own, get6(block, r + INERTIA)))
-
-
-@inline
 def chain_rest(block, c, k, work, phi, s):
     """Begin phi and the first moment of the parent likewise."""
     kw, m, x, z = work_row(k), get(block, c + SUBTREE_MASS), get(block, c + ALONG_X), get(block, c + ALONG_Z)
@@ -167,14 +157,6 @@ def join_square(k, work, load):
 
 
 @inline
-def beside_inertia(block, c, k, work, M):
-    """Add an inertia to that of the parent, for any place."""
-    M = turn_inertia_x(get(block, c + TILT), get(block, c + TILT + 1), M)
-    M = turn_inertia_z(get(block, c + SPIN), get(block, c + SPIN + 1), M)
-    add_to_inertia(work, work_row(k) + W_P, shift_inertia(get3(block, c + PLACE_RHO), M))
-
-
-@inline
 def beside_rest(block, c, k, work, phi, s):
     """Add phi and the first moment likewise."""
     kw, rho = work_row(k), get3(block, c + PLACE_RHO)
@@ -188,7 +170,9 @@ def beside_rest(block, c, k, work, phi, s):
 @inline
 def join_beside(block, c, k, work, load):
     """Add the load to the sums of the parent, for any place."""
-    beside_inertia(block, c, k, work, load[0])
+    M = turn_inertia_x(get(block, c + TILT), get(block, c + TILT + 1), load[0])
+    M = turn_inertia_z(get(block, c + SPIN), get(block, c + SPIN + 1), M)
+    add_to_inertia(work, work_row(k) + W_P, shift_inertia(get3(block, c + PLACE_RHO), M))
     beside_rest(block, c, k, work, load[1], load[2])
 
 
@@ -225,29 +209,23 @@ def put_pivot(margin, w, D, momentum, S, work):
 
 
 @inline
-def turned_inertia(block, c, w, margin, M, phi_z, p, work):
-    """Eliminate a revolute node: what is left of its inertia, in the axes before its turn, and y."""
-    d, y = put_pivot(margin, w, M[2][5] + get(block, c + ROTOR_INERTIA), get(p, whole(block, c + VI)) - phi_z, M[2],
-                     work)
-    return turn_inertia_z(get(work, w + W_TURN), get(work, w + W_TURN + 1), eliminate_az(M, column_az(M), d)), y
+def inner_pivot(block, c, w, margin, rotor, p, work):
+    """Inertia, 1 / D and y of a revolute node that has children; `rotor` is the inertia of its rotor."""
+    M, momentum = get_inertia(work, w + W_P), get(p, whole(block, c + VI)) - get(work, w + W_PHI + 5)
+    d, y = put_pivot(margin, w, M[2][5] + rotor, momentum, M[2], work)
+    return M, d, y
 
 
 @inline
 def turned_rest(w, U, y, phi, s, work):
-    """phi and the first moment likewise."""
+    """phi and the first moment that a revolute node passes on, in the axes before its turn."""
     co, si = get(work, w + W_TURN), get(work, w + W_TURN + 1)
     return turn6_z(co, si, axpy6(y, U, phi)), turn_z(co, si, s)
 
 
 @inline
-def inner_inertia(block, c, w, margin, p, work):
-    """`turned_inertia` of a node that has children."""
-    return turned_inertia(block, c, w, margin, get_inertia(work, w + W_P), get(work, w + W_PHI + 5), p, work)
-
-
-@inline
 def inner_rest(w, y, work):
-    """`turned_rest` of a node that has children."""
+    """The same of a node that has children."""
     U = column_az(get_inertia(work, w + W_P))
     return turned_rest(w, U, y, get_pair(work, w + W_PHI), get3(work, w + W_MOMENT), work)
 
@@ -256,9 +234,10 @@ def inner_rest(w, y, work):
 def revolute(block, i, margin, p, work):
     """Eliminate a revolute node: its load on the parent, in the axes before its turn."""
     c, w = node_row(i), work_row(i)
-    M, y = inner_inertia(block, c, w, margin, p, work)
+    M, d, y = inner_pivot(block, c, w, margin, get(block, c + ROTOR_INERTIA), p, work)
+    left = turn_inertia_z(get(work, w + W_TURN), get(work, w + W_TURN + 1), eliminate_az(M, column_az(M), d))
     phi, s = inner_rest(w, y, work)
-    return (M, phi, s)
+    return (left, phi, s)
 
 
 @inline
@@ -355,33 +334,33 @@ def join_hinge(block, i, case, margin, p, work):
     c, w = node_row(i), work_row(i)
     k = whole(block, c + PARENT)
     if case == CHAINED:
-        M, y = inner_inertia(block, c, w, margin, p, work)
-        chain_inertia(block, c, k, work, M)
+        M, d, y = inner_pivot(block, c, w, margin, 0.0, p, work)
+        chain_inertia(block, c, w, k, M, d, work)
         phi, s = inner_rest(w, y, work)
         chain_rest(block, c, k, work, phi, s)
     elif case == CHAINED_LEAF:
-        own, s = leaf_inertia(block, i)
-        M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
-        chain_inertia(block, c, k, work, M)
-        phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
+        M, s = leaf_inertia(block, i)
+        d, y = put_pivot(margin, w, M[2][5], get(p, whole(block, c + VI)), M[2], work)
+        chain_inertia(block, c, w, k, M, d, work)
+        phi, s = turned_rest(w, column_az(M), y, ZERO6, s, work)
         chain_rest(block, c, k, work, phi, s)
     elif case == ROOT:
         if whole(block, c + IS_END) != 0:
             begin(block, i, work)
-        inner_inertia(block, c, w, margin, p, work)
+        inner_pivot(block, c, w, margin, 0.0, p, work)
     else:
         if whole(block, c + IS_LAST) != 0:  # of the children of k it comes first
             begin(block, k, work)
         if case == BRANCH:
-            M, y = inner_inertia(block, c, w, margin, p, work)
-            beside_inertia(block, c, k, work, M)
+            M, d, y = inner_pivot(block, c, w, margin, 0.0, p, work)
+            beside_inertia(block, c, w, k, M, d, work)
             phi, s = inner_rest(w, y, work)
             beside_rest(block, c, k, work, phi, s)
         else:
-            own, s = leaf_inertia(block, i)
-            M, y = turned_inertia(block, c, w, margin, own, 0.0, p, work)
-            beside_inertia(block, c, k, work, M)
-            phi, s = turned_rest(w, column_az(own), y, ZERO6, s, work)
+            M, s = leaf_inertia(block, i)
+            d, y = put_pivot(margin, w, M[2][5], get(p, whole(block, c + VI)), M[2], work)
+            beside_inertia(block, c, w, k, M, d, work)
+            phi, s = turned_rest(w, column_az(M), y, ZERO6, s, work)
             beside_rest(block, c, k, work, phi, s)
 
 

@@ -322,8 +322,7 @@ def pack(Q, P, tau, first, end, y, forces):
 
 @exact
 def unpack(rates, status, first, end, Qdot, Pdot, codes):
-    """Rates of states first, ..., end - 1 to rows; where there is no result NaN, and why to `codes`. How many those are.
-    """
+    """Rates of states first, ..., end - 1 to rows; where there is none NaN, and why to `codes`. How many those are."""
     nq, nv, bad = Qdot.shape[1], Pdot.shape[1], 0
     if first + LANES <= end and all_at_most(magnitude(get(status, 0)), 1.0 * OK):
         lanes_to_rows(rates, 0, Qdot, first)

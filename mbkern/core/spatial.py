@@ -185,36 +185,12 @@ def shift_inertia(rho, M):
     F, (x, y, z) = full(P), rho
     B = (minus_cross(A[0], F[0], rho), minus_cross(A[1], F[1], rho), minus_cross(A[2], F[2], rho))  # A - P rho~
     # R + rho~ B - (rho~ A)^T, the upper half of a symmetric matrix
-    return (P, B, (sum4(y, B[2][0], z, B[1][0], y, A[2][0], z, A[1][0], R[0]),
-                   sum4(y, B[2][1], z, B[1][1], z, A[0][0], x, A[2][0], R[1]),
-                   sum4(y, B[2][2], z, B[1][2], x, A[1][0], y, A[0][0], R[2]),
-                   sum4(z, B[0][1], x, B[2][1], z, A[0][1], x, A[2][1], R[3]),
-                   sum4(z, B[0][2], x, B[2][2], x, A[1][1], y, A[0][1], R[4]),
-                   sum4(x, B[1][2], y, B[0][2], x, A[1][2], y, A[0][2], R[5])))
-
-
-@inline
-def shift_inertia_x(x, M):
-    """`shift_inertia` for rho = (x, 0, 0)."""
-    P, A, R = M
-    F = full(P)
-    B = ((A[0][0], fma(-x, F[0][2], A[0][1]), fma(x, F[0][1], A[0][2])),
-         (A[1][0], fma(-x, F[1][2], A[1][1]), fma(x, F[1][1], A[1][2])),
-         (A[2][0], fma(-x, F[2][2], A[2][1]), fma(x, F[2][1], A[2][2])))
-    return (P, B, (R[0], fma(-x, A[2][0], R[1]), fma(x, A[1][0], R[2]), fma(-x, B[2][1] + A[2][1], R[3]),
-                   fma(-x, B[2][2] - A[1][1], R[4]), fma(x, B[1][2] + A[1][2], R[5])))
-
-
-@inline
-def shift_inertia_z(z, M):
-    """`shift_inertia` for rho = (0, 0, z) where nothing turns about z: the last columns of Q and R are zero."""
-    P, A, R = M
-    F = full(P)
-    B = ((fma(-z, F[0][1], A[0][0]), fma(z, F[0][0], A[0][1]), 0.0),
-         (fma(-z, F[1][1], A[1][0]), fma(z, F[1][0], A[1][1]), 0.0),
-         (fma(-z, F[2][1], A[2][0]), fma(z, F[2][0], A[2][1]), 0.0))
-    return (P, B, (fma(-z, B[1][0] + A[1][0], R[0]), fma(-z, B[1][1] - A[0][0], R[1]), 0.0,
-                   fma(z, B[0][1] + A[0][1], R[3]), 0.0, 0.0))
+    return (P, B, (fma(y, B[2][0] + A[2][0], fma(-z, B[1][0] + A[1][0], R[0])),
+                   fma(y, B[2][1], fma(-x, A[2][0], fma(-z, B[1][1] - A[0][0], R[1]))),
+                   fma(-z, B[1][2], fma(x, A[1][0], fma(y, B[2][2] - A[0][0], R[2]))),
+                   fma(z, B[0][1] + A[0][1], fma(-x, B[2][1] + A[2][1], R[3])),
+                   fma(z, B[0][2], fma(-y, A[0][1], fma(-x, B[2][2] - A[1][1], R[4]))),
+                   fma(x, B[1][2] + A[1][2], fma(-y, B[0][2] + A[0][2], R[5]))))
 
 
 @inline
@@ -234,12 +210,6 @@ def minus_cross(x, a, b):
     """x - a x b."""
     return (fma(a[2], b[1], fma(-a[1], b[2], x[0])), fma(a[0], b[2], fma(-a[2], b[0], x[1])),
             fma(a[1], b[0], fma(-a[0], b[1], x[2])))
-
-
-@inline
-def sum4(a, b, c, d, e, f, g, h, x):
-    """x + a b - c d + e f - g h."""
-    return fma(a, b, fma(-c, d, fma(e, f, fma(-g, h, x))))
 
 
 @inline
