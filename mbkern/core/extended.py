@@ -475,7 +475,10 @@ def put_motion(work, w, v, g):
 def move_revolute(block, c, w, speeds, u, o, g, M, phi, s, qdot, pdot, work):
     """Rates of a revolute node where (u, o) and g would be its velocity and gravity if it stood still; its velocity."""
     vi = whole(block, c + VI)
-    rate = fma(-get(work, w + W_ELIM), dot6(column_az(M), (u, o)), get(work, w + W_ELIM + 1))
+    (fx, fy, fz), (tx, ty, tz) = column_az(M)
+    # U^T (C v_k); the z components are known first, then o, then u: every node waits for the one before
+    along = fma(fy, u[1], fx * u[0]) + fma(ty, o[1], fma(tx, o[0], fma(fz, u[2], tz * o[2])))
+    rate = fma(-get(work, w + W_ELIM), along, get(work, w + W_ELIM + 1))
     v = (u, (o[0], o[1], o[2] + rate))
     put(qdot, whole(block, c + QI), rate); put(work, speeds + vi, rate)
     force = omega_times(v, inertia_times_plus(M, v, phi))
