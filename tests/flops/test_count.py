@@ -107,7 +107,7 @@ def test_a_pendulum_by_hand():
     """Every operation of the kernel that compiled code executes, counted on paper."""
     counted = mb.flops.count(mb.zoo.chain(1), "emh-ldl")
     turn = 6  # cosine and sine of the sum of two angles
-    elimination = 1 + 1 + 2 + 4  # D with the rotor; 1 / D; (p - phi) d; the margin: trace, multiple, difference
+    elimination = 1 + 2 + 4  # 1 / D; (p - phi) d; the margin: trace, multiple, difference
     velocity = 12 + 3 * 12 + 13 + 1  # u + w x rho; spin, tilt and turn of u and w; U^T v, the rate; v
     gravity = 3 * 6  # spin, tilt and turn
     momentum = 4 * 12  # four of six components of M v + phi: the torque about z needs no others
