@@ -4,13 +4,13 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ...core.checks import CALLBACK_FAILED
+from ...core.checks import CALLBACK_FAILED, NOT_FINITE
 from ...core.jit import checked, exact
-from ...core.lanes import ROW, call_lanes
-from ...core.number import LANES, get, put, root
+from ...core.lanes import ROW, add_sizes, call_lanes
+from ...core.number import LANES, all_at_most, get, lanes_at, put, root
 from .lane_plan import (
-    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FIRST, N, N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS,
-    STATE, T_EVAL, TAU, TAU_CALL, VECTORS,
+    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FIRST, MOVED, N, N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS,
+    RHS, STATE, T_EVAL, TAU, TAU_CALL, VECTORS,
 )
 
 
@@ -33,6 +33,21 @@ def copy_column(vectors, n, source, target, k):
 
 
 @exact
+def copy_moved(vectors, n, source, target, who):
+    """Vector `source` to `target` in the lanes that moved: as a rule, all."""
+    moved = 0
+    for k in range(LANES):
+        moved += who[MOVED, k]
+    if moved == LANES:
+        for i in range(n):
+            put(vectors, target * n + i, get(vectors, source * n + i))
+        return
+    for k in range(LANES):
+        if who[MOVED, k] != 0:
+            copy_column(vectors, n, source, target, k)
+
+
+@exact
 def column_out(vectors, n, source, k, out):
     """Vector `source` of lane k to a plain array."""
     for i in range(n):
@@ -45,6 +60,17 @@ def column_finite(vectors, n, source, k):
     for i in range(n):
         bad += not (abs(vectors[source * n + i, k]) <= 1e300)
     return bad == 0
+
+
+@exact
+def check_finite(vectors, n, source, who):
+    """FAIL of the lanes where a number of a vector is not finite. As a rule the sums are small, that is all."""
+    sizes = add_sizes(0.0 * get(vectors, source * n), lanes_at(vectors.ctypes.data + ROW * n * source, n))
+    if all_at_most(sizes, 1e300):
+        return
+    for k in range(LANES):
+        if who[FAIL, k] == 0 and not column_finite(vectors, n, source, k):
+            who[FAIL, k] = NOT_FINITE
 
 
 @exact

@@ -33,7 +33,8 @@ NEXT_EVAL = 6
 FAIL = 7  # code of the first evaluation of a step that failed
 GROWN, ITERATING = 8, 9  # midpoint
 SEEKING = 10  # dopri5: whether the first step is still to be found
-WHO = 11
+MOVED = 11  # whether its step is accepted
+WHO = 12
 
 # ---- lane ----
 TIME, STEP, WANTED, ERROR_OLD, T_NEW = 0, 1, 2, 3, 4

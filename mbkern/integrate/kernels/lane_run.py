@@ -7,18 +7,20 @@ depend on its neighbours.
 
 from math import sqrt
 
-from ...core.checks import CALLBACK_FAILED, NOT_FINITE, OK
+from ...core.checks import CALLBACK_FAILED, OK
 from ...core.entry import UNKNOWN
 from ...core.jit import checked, exact
 from ...core.lanes import lane_code, put_constants
 from ...core.number import LANES, array_at, lanes_at
 from .dopri5 import NO_STEP, next_step
 from .events import EPSILON
-from .lane_common import call_user, column_finite, column_out, copy_column, evaluate, put_forces, unit_lane_quaternions
+from .lane_common import (
+    call_user, check_finite, column_out, copy_column, copy_moved, evaluate, put_forces, unit_lane_quaternions,
+)
 from .lane_plan import (
-    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD, N,
-    N_QUATERNIONS, N_STEPS, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, OUTPUT, QUATERNIONS, REDUCE_CALL,
-    REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
+    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD,
+    MOVED, N, N_QUATERNIONS, N_STEPS, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, OUTPUT, QUATERNIONS,
+    REDUCE_CALL, REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
     TAU, TIME, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
 )
 from .lane_steps import dopri5_lanes, end_slopes, first_steps, midpoint_lanes, rk4_lanes
@@ -114,14 +116,21 @@ def between(plan, vectors, theta, h, k, out):
 
 
 @exact
+def write(out_q, out_p, s, j, y):
+    """The state y as output number j of state s."""
+    nq = out_q.shape[2]
+    for i in range(nq):
+        out_q[s, j, i] = y[i]
+    for i in range(out_p.shape[2]):
+        out_p[s, j, i] = y[nq + i]
+
+
+@exact
 def give(plan, who, t, y, j, out_q, out_p, kept, done, k):
     """Write the state y as output number j, or let the user's function see it; whether all went well."""
     s, nq = who[STATE, k], plan[NQ]
     if plan[OUTPUT] == WRITE_TIMES:
-        for i in range(nq):
-            out_q[s, j, i] = y[i]
-        for i in range(plan[NV]):
-            out_p[s, j, i] = y[nq + i]
+        write(out_q, out_p, s, j, y)
         return True
     done[0] = 0
     call_user(plan[REDUCE_CALL], t, y.ctypes.data, y.ctypes.data + 8 * nq, kept[s].ctypes.data, plan[FIRST] + s,
@@ -267,26 +276,27 @@ def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, 
         else:
             midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done)
         if method != DOPRI5:
-            for k in range(LANES):
-                if who[FAIL, k] == 0 and not column_finite(vectors, n, Y_NEW, k):
-                    who[FAIL, k] = NOT_FINITE
+            check_finite(vectors, n, Y_NEW, who)
             if plan[SLOPES] != 0:
                 end_slopes(plan, lane, who, vectors, tau, scratch, done)
+        known = method == DOPRI5 or plan[SLOPES] != 0  # f at the end of the step
         for k in range(LANES):
+            who[MOVED, k] = 0
             if who[STATE, k] < 0:
                 who[FAIL, k] = 0
-                continue
-            accepted = judge(num, lane, who, k) if method == DOPRI5 else who[FAIL, k] == 0
-            if accepted:
+            elif judge(num, lane, who, k) if method == DOPRI5 else who[FAIL, k] == 0:
+                who[MOVED, k] = 1
                 who[STEPS, k] += 1
                 if not give_step(plan, lane, who, vectors, times, out_q, out_p, kept, scratch, done, k):
                     who[FAIL, k] = CALLBACK_FAILED
                 lane[TIME, k] = lane[T_NEW, k]
-                copy_column(vectors, n, Y_NEW, Y, k)
-                if method == DOPRI5 or plan[SLOPES] != 0:
-                    copy_column(vectors, n, K7, K1, k)
-                else:
-                    who[FRESH, k] = 0
+                who[FRESH, k] = known
+        copy_moved(vectors, n, Y_NEW, Y, who)
+        if known:
+            copy_moved(vectors, n, K7, K1, who)
+        for k in range(LANES):
+            if who[STATE, k] < 0:
+                continue
             if who[FAIL, k] != 0:
                 end_state(plan, lane, who, who[FAIL, k], status, reached, counts, k)
             elif lane[TIME, k] == num[T_END]:
