@@ -119,7 +119,7 @@ class System:
         # for the method itself and for what all systems can do in O(N)
         self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
-        self._lane_buffers: list[Array] = []  # memory of batches that nobody uses now
+        self._lane_buffers: dict[int, list[Any]] = {}  # memory of batches that nobody uses now, by threads
         self._frames: dict[int, Array] = {}  # workspaces by their address
         self._idle: list[int] = []  # addresses of those that nobody uses now
         self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up

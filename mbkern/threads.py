@@ -4,15 +4,23 @@ Compiled code here releases the GIL and starts no threads of its own, so plain P
 Numba's threading layers and thread counts are left alone. `run` shares a list of independent tasks between the
 calling thread and helpers from one pool. A task never waits for another, so any number of callers may use the pool at
 once, and as each task writes its own part of the answer, the answer does not depend on who did what.
+
+For jobs of less than a millisecond that is too slow: to wake a thread takes 0.1 to 0.3 ms. Helpers at `POSTS` stay
+awake for half a millisecond after a job and take the next one without Python, see :mod:`mbkern.core.rows`. There is one
+post less than processors, whoever calls.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .errors import MbkernError, StateError
 from .model.checks import show
@@ -21,14 +29,30 @@ VARIABLE = "MBKERN_NUM_THREADS"
 MOST = 256  # helpers in the pool, over all callers; they are started only when needed
 TICK = 0.05  # seconds between two looks at progress and ctrl-C
 
+LOOKS = 20_000  # of a helper at its post before it goes; half a millisecond
+RECENT = 2e-3  # seconds; who had a job so long ago may have another one soon
+
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+POSTS: NDArray[np.int64] = np.zeros((min(processors(), MOST) - 1, 8), np.int64)  # see `mbkern.core.rows`
+_manned = [False] * POSTS.shape[0]
+_last = 0.0  # when there was a job for helpers
 
 
 def _forget_pool() -> None:
     """In a forked process the threads of the pool do not exist."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
+    POSTS.fill(0)
+    _manned[:] = [False] * len(_manned)
 
 
 if hasattr(os, "register_at_fork"):
@@ -53,8 +77,7 @@ def count(threads: Any = None) -> int:
     if threads.__class__ is int and threads == 1:
         return 1
     if threads is None:
-        affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-        wanted = len(affinity(0)) if affinity else os.cpu_count() or 1
+        wanted = processors()
     elif isinstance(threads, bool) or not hasattr(threads, "__index__") or int(threads) < 1:
         raise StateError("threads: expected a whole number, at least 1, or None for all processors, got "
                          f"{show(threads)}")
@@ -93,9 +116,42 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
             while wait(futures, TICK).not_done:
                 watch()
     finally:
-        wait(futures)
-    for future in futures:
+        begun = [future for future in futures if not future.cancel()]  # no work is left for the others
+        wait(begun)
+    for future in begun:
         future.result()  # an exception of a helper becomes one of the caller
+
+
+def rouse(helpers: int, long: bool) -> None:
+    """Have helpers at the first posts if that pays: for a `long` job, or when the last one was a moment ago.
+
+    Examples
+    --------
+    >>> from mbkern import threads
+    >>> threads.rouse(0, long=True)
+    """
+    global _last
+    now = time.perf_counter()
+    recent, _last = now - _last < RECENT, now
+    if not (long or recent):
+        return
+    for post in range(helpers):
+        if not _manned[post]:
+            with _lock:
+                if _manned[post]:
+                    continue
+                _manned[post] = True
+            _helpers().submit(_serve, post)
+
+
+def _serve(post: int) -> None:
+    """Do jobs at a post as long as there are some."""
+    from .core.rows import serve
+
+    try:
+        serve(POSTS[post].ctypes.data, LOOKS)
+    finally:
+        _manned[post] = False
 
 
 def _helpers() -> ThreadPoolExecutor:

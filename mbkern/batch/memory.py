@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .. import plain
 from ..core import rotor_calls
-from ..core.lanes import B_Y
 from ..core.number import LANES
+from ..core.rows import B_Y
 from ..errors import MethodError
 from ..inputs import Array
 from ..model.vary import Varied
@@ -52,12 +52,20 @@ def buffer_size(system: System) -> int:
     return B_Y + 2 * (system._nq + system._nv) + system._nv + system._work_size
 
 
-def own_block(system: System) -> Array:
-    """The block in every lane, for states with constants of their own."""
-    own = lanes(system.block.size)
+def buffers(system: System, threads: int) -> Array:
+    """A buffer for each thread, on cache lines of their own."""
+    size = buffer_size(system)
+    size += size % (LINE // (8 * LANES))
+    return lanes(threads * size).reshape(threads, size, LANES)
+
+
+def own_block(system: System, threads: int = 1) -> Array:
+    """The block in every lane, for states with constants of their own; for each thread."""
+    size = system.block.size
+    own = lanes(threads * size).reshape(threads, size, LANES)
     own[:] = system.block[:, None]
     if system.block[L.HAS_ROTORS]:
-        own[L.ROTOR_CALLS + 2] = rotor_calls.rotor_of_varied.address
+        own[:, L.ROTOR_CALLS + 2] = rotor_calls.rotor_of_varied.address
     return own
 
 

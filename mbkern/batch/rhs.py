@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads as crew
-from ..core import lanes as kernels
+from ..core import rows as kernels
 from ..core.number import LANES
 from ..errors import StateError
 from ..explain import CODES
@@ -20,10 +19,13 @@ from . import inputs, memory
 if TYPE_CHECKING:
     from ..system import System
 
-SMALLEST_PIECE = 16 * LANES  # states; below it a thread costs more than it does
-ONE_PIECE = 4096  # states that one thread does at a time; a large batch can be interrupted between pieces
-NO_LANES: Array = np.empty((0, LANES))
-_COMPILING = threading.Lock()
+# sizes in states times freedoms, of which one thread does about 50 a microsecond
+SMALLEST_SHARE = 1000  # of a thread: below, to share costs more than it gains
+SMALLEST_PIECE = 250
+WORTH_WAKING = 20_000  # a thread that sleeps takes 0.1 to 0.3 ms to come
+ONE_CALL = 5_000_000  # a large batch can be interrupted between calls
+PIECES = 8  # for each thread: one that is held up by other load takes fewer
+NO_LANES: Array = np.empty((1, 0, LANES))
 
 
 def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, threads: Any = None,
@@ -41,50 +43,42 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
         Qdot, Pdot = inputs.outputs(out, system, total)
     status = np.zeros(total, np.int64)
     function, block = system._lanes if varied is None else system._varied
-    failed: list[int] = []
+    width = system._nv + 1
+    workers = crew.count(threads)
+    if workers > 1:
+        workers = min(workers, 1 + crew.POSTS.shape[0], max(1, total * width // SMALLEST_SHARE))
+    step = one_call = total or 1
+    if workers > 1:
+        crew.rouse(workers - 1, total * width > WORTH_WAKING)
+        step = _whole_lanes(max(total // (PIECES * workers), SMALLEST_PIECE // width))
+    if total * width > ONE_CALL:
+        one_call = _whole_lanes(ONE_CALL // width)
+    own = NO_LANES if varied is None else memory.own_block(system, workers)
+    idle = system._lane_buffers.setdefault(workers, [])
+    try:
+        buffers, job = idle.pop()
+    except IndexError:
+        buffers, job = memory.buffers(system, workers), np.zeros(kernels.JOB + workers, np.int64)
+    bad = 0
+    for begin in range(0, total, one_call):
+        code = kernels.rhs_rows(function, block, places, values, times, q, p, forces, Qdot, Pdot, status, begin,
+                                min(begin + one_call, total), step, buffers, own, job, crew.POSTS, workers - 1)
+        if code == kernels.SHARED:
+            raise StateError("out: its arrays share memory with each other or with Q, P or tau, which they would "
+                             "change while they are read; give arrays of their own")
+        bad += code
+    idle.append((buffers, job))
+    if return_status:
+        return Qdot, Pdot, status
+    if bad:
+        first = int(np.argmax(status != 0))
+        name, meaning = CODES[status[first]]
+        warnings.warn(f"rhs_batch: {bad} of {total} states have no result, their rows are NaN; first is row "
+                      f"{first}: {name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
+                      stacklevel=3)
+    return Qdot, Pdot
 
-    def rows(begin: int, end: int, own: Array, buffer: Array) -> None:
-        bad = kernels.rhs_rows(function, block, places, values, own, times, q, p, forces, Qdot, Pdot, status, begin,
-                               end, buffer)
-        if bad:
-            failed.append(bad)
 
-    def work() -> None:
-        own = NO_LANES if varied is None else memory.own_block(system)
-        try:
-            buffer = system._lane_buffers.pop()
-        except IndexError:
-            buffer = memory.lanes(memory.buffer_size(system))
-        if pieces is None:
-            rows(0, total, own, buffer)
-        else:
-            for piece in iter(pieces.take, None):
-                rows(*piece, own, buffer)
-        system._lane_buffers.append(buffer)
-
-    workers = min(crew.count(threads), max(1, total // SMALLEST_PIECE))
-    if workers == 1 and total <= ONE_PIECE:  # sharing out takes a tenth of the time of 1024 states of 7 bodies
-        pieces = None
-        work()
-    else:
-        pieces = crew.Pieces(total, LANES, workers, SMALLEST_PIECE)
-        with _COMPILING:  # once, before several threads want it
-            rows(0, 0, NO_LANES, NO_LANES)
-        crew.run(work, workers)
-    if failed:
-        _explain(failed, status, return_status)
-    return (Qdot, Pdot, status) if return_status else (Qdot, Pdot)
-
-
-def _explain(failed: list[int], status: NDArray[np.int64], told: bool) -> None:
-    """What went wrong; rows without a result are no surprise to who is `told` the status of each."""
-    if min(failed) == kernels.SHARED:
-        raise StateError("out: its arrays share memory with each other or with Q, P or tau, which they would change "
-                         "while they are read; give arrays of their own")
-    if told:
-        return
-    first = int(np.argmax(status != 0))
-    name, meaning = CODES[status[first]]
-    warnings.warn(f"rhs_batch: {sum(failed)} of {status.size} states have no result, their rows are NaN; first is row "
-                  f"{first}: {name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
-                  stacklevel=4)
+def _whole_lanes(rows: int) -> int:
+    """Rows up to the next full block of lanes."""
+    return -(-max(rows, 1) // LANES) * LANES

@@ -170,7 +170,7 @@ class Job:
         nq, nv = model.nq, model.nv
         quaternions = model._quaternions
         places, values = memory.constants(run.varied)
-        own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)
+        own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)[0]
         self.plan: NDArray[np.int64] = np.zeros(LP.QUATERNIONS + quaternions.size, np.int64)
         plan = self.plan
         plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = run.function, run.block, own.ctypes.data
