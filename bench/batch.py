@@ -78,8 +78,10 @@ def rhs_table(repeats):
             for q, v in loop:
                 pin.aba(peer, data, q, v, zero)
 
+        out = np.empty_like(Q), np.empty_like(P)  # given, as to pin.abaInParallel
         times = interleaved({
-            "one": lambda s=system, Q=Q, P=P: s.rhs_batch(Q, P, threads=1),
+            "one": lambda s=system, Q=Q, P=P, out=out: s.rhs_batch(Q, P, threads=1, out=out),
+            "new": lambda s=system, Q=Q, P=P: s.rhs_batch(Q, P, threads=1),
             "pool": lambda p=pool, q=q, v=v, tau=tau, a=a: pin.abaInParallel(1, p, q, v, tau, a),
             "loop": one_by_one, "peak": peak_call}, repeats, 5e-3, time.thread_time)
         times["loop"] *= BATCH / len(loop)
@@ -87,26 +89,31 @@ def rhs_table(repeats):
         fraction = np.median(BATCH * flops / times["one"] / (peak_flops / times["peak"]))
         best = np.median(times["one"]) / BATCH
         rows.append([name, f"{ratio(times, 'pool', 'one'):.1f}", f"{ratio(times, 'loop', 'one'):.1f}",
-                     f"{best * 1e9 / model.n_bodies:.0f}", f"{fraction:.0%}"])
-    print(markdown([f"rhs_batch, B = {BATCH}, 1 thread", "against pin.abaInParallel, 1 thread",
-                    "against a loop of pin.aba", "ns a body and state", "of the FMA peak"], rows))
+                     f"{ratio(times, 'pool', 'new'):.1f}", f"{best * 1e9 / model.n_bodies:.0f}", f"{fraction:.0%}"])
+    print(markdown([f"rhs_batch with `out=`, B = {BATCH}, 1 thread", "against pin.abaInParallel, 1 thread",
+                    "against a loop of pin.aba", "new arrays against pin.abaInParallel", "ns a body and state",
+                    "of the FMA peak"], rows))
 
 
 def threads_table(repeats):
     """Wall time; the last row is what the machine itself gives."""
-    rows = []
+    rows, sizes = [], (BATCH, 4 * BATCH)
     for name, make in MODELS.items():
         system = mb.System(make(), "emh-ldl")
-        Q, P = (np.tile(part, (4, 1)) for part in states(system, BATCH))
-        times = interleaved({str(n): lambda s=system, Q=Q, P=P, n=n: s.rhs_batch(Q, P, threads=n) for n in (1, 2)},
-                            repeats, 5e-3)
-        rows.append([name, f"{ratio(times, '1', '2'):.2f}"])
+        few, gains = states(system, BATCH), []
+        for size in sizes:
+            Q, P = (np.tile(part, (size // BATCH, 1)) for part in few)
+            out = np.empty_like(Q), np.empty_like(P)
+            times = interleaved({str(n): lambda s=system, Q=Q, P=P, n=n, out=out: s.rhs_batch(
+                Q, P, threads=n, out=out) for n in (1, 2)}, repeats, 2e-2)
+            gains.append(f"{ratio(times, '1', '2'):.2f}")
+        rows.append([name, *gains])
     calls = [fma_loop(200000)[0] for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         times = interleaved({"1": lambda: [call() for call in calls],
-                             "2": lambda: list(pool.map(lambda call: call(), calls))}, repeats, 5e-3)
-    rows.append(["a loop of fma", f"{ratio(times, '1', '2'):.2f}"])
-    print(markdown([f"rhs_batch, B = {4 * BATCH}", "2 threads against 1"], rows))
+                             "2": lambda: list(pool.map(lambda call: call(), calls))}, repeats, 2e-2)
+    rows.append(["a loop of fma", f"{ratio(times, '1', '2'):.2f}", ""])
+    print(markdown(["rhs_batch, 2 threads against 1", *(f"B = {size}" for size in sizes)], rows))
 
 
 def mjcf(model):

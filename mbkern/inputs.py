@@ -116,4 +116,4 @@ def _fault(array: Any, shape: tuple[int, ...], order: str) -> str:
         return show(array)
     if array.dtype == np.float64 and array.shape == shape and array.flags.carray:
         return ""
-    return f"{array.dtype} {array.shape}" + ("" if array.flags.carray else f", read-only or not {order}")
+    return f"{array.dtype} {array.shape}" + ("" if array.flags.carray else f", read-only, unaligned or not {order}")

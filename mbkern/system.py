@@ -119,7 +119,7 @@ class System:
         # for the method itself and for what all systems can do in O(N)
         self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
-        self._lane_buffers: dict[int, list[Any]] = {}  # memory of batches that nobody uses now, by threads
+        self._lane_buffers: list[tuple[Array, Any]] = []  # memory of batches that nobody uses now
         self._frames: dict[int, Array] = {}  # workspaces by their address
         self._idle: list[int] = []  # addresses of those that nobody uses now
         self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
@@ -196,13 +196,13 @@ class System:
                 address = idle.pop()
             except IndexError:
                 address = self._new_frame()
-            if out is None:
-                qdot, pdot = _empty(self._nq), _empty(self._nv)
-            else:
-                qdot, pdot = out
             try:
+                if out is None:
+                    qdot, pdot = _empty(self._nq), _empty(self._nv)
+                else:
+                    qdot, pdot = out
                 code = self._quick(address, t, q, p, qdot, pdot)
-            except TypeError:  # not compiled yet, or arguments that are not plain float64 arrays
+            except (TypeError, ValueError):  # not compiled yet, or arguments that are not plain float64 arrays
                 code = checks.BAD_SHAPE
             idle.append(address)
             if not code:
@@ -950,6 +950,14 @@ class System:
     def _lanes(self) -> tuple[int, int]:
         """Addresses of the method on lanes and of the block for it."""
         return self._method.lanes_for(self.block).address, self._lane_block.ctypes.data
+
+    @cached_property
+    def _seconds_a_state(self) -> float:
+        """Estimate for one state of a batch on one thread."""
+        from .core.number import LANES
+        from .costs import cost, structure
+
+        return max(1e-9, cost(self.method, structure(self.model)) / LANES)
 
     @cached_property
     def _varied(self) -> tuple[int, int]:

@@ -5,9 +5,9 @@ Numba's threading layers and thread counts are left alone. `run` shares a list o
 calling thread and helpers from one pool. A task never waits for another, so any number of callers may use the pool at
 once, and as each task writes its own part of the answer, the answer does not depend on who did what.
 
-For jobs of less than a millisecond that is too slow: to wake a thread takes 0.1 to 0.3 ms. Helpers at `POSTS` stay
-awake for half a millisecond after a job and take the next one without Python, see :mod:`mbkern.core.rows`. There is one
-post less than processors, whoever calls.
+For jobs of less than a millisecond that is too slow: to wake a thread takes 0.1 to 0.3 ms. So some helpers stand at
+`POSTS`: they stay awake for half a millisecond after a job and take the next one without Python, see
+:mod:`mbkern.core.rows`. There is one post less than processors, however many callers there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,9 @@ VARIABLE = "MBKERN_NUM_THREADS"
 MOST = 256  # helpers in the pool, over all callers; they are started only when needed
 TICK = 0.05  # seconds between two looks at progress and ctrl-C
 
-LOOKS = 20_000  # of a helper at its post before it goes; half a millisecond
-RECENT = 2e-3  # seconds; who had a job so long ago may have another one soon
+AWAKE = 0.5e-3  # seconds that a helper stays at its post without a job
+JOBS = 1000  # that it does before it goes for a moment; a process that ends would wait for one that never does
+RECENT = 2e-3  # seconds; where the last job was begun so shortly ago, even a short one is worth waking helpers
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -43,8 +44,10 @@ def processors() -> int:
 
 
 POSTS: NDArray[np.int64] = np.zeros((min(processors(), MOST) - 1, 8), np.int64)  # see `mbkern.core.rows`
+CALLERS: list[None] = []  # one for each that works on a job of its own now: processors that helpers do not get
 _manned = [False] * POSTS.shape[0]
-_last = 0.0  # when there was a job for helpers
+_last = 0.0  # when the last job for helpers was begun
+_looks = 0  # of a helper in the time `AWAKE`, once that is known
 
 
 def _forget_pool() -> None:
@@ -52,6 +55,7 @@ def _forget_pool() -> None:
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
     POSTS.fill(0)
+    CALLERS.clear()
     _manned[:] = [False] * len(_manned)
 
 
@@ -92,7 +96,7 @@ def count(threads: Any = None) -> int:
 
 
 def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None = None) -> None:
-    """Call `work` from `threads` threads at once, the caller's among them, and wait for all.
+    """Call `work` from `threads` threads at once, the caller's among them, and wait for all that have begun.
 
     Parameters
     ----------
@@ -107,8 +111,10 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
     if helpers == 0:
         work()
         return
-    futures = [_helpers().submit(work) for _ in range(helpers)]
+    futures: list[Future[None]] = []
     try:
+        for _ in range(helpers):
+            futures.append(_helpers().submit(work))
         if helpers < threads:
             work()
         else:
@@ -116,14 +122,19 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
             while wait(futures, TICK).not_done:
                 watch()
     finally:
-        begun = [future for future in futures if not future.cancel()]  # no work is left for the others
+        begun = [future for future in futures if not future.cancel()]  # the others would find nothing to do
         wait(begun)
     for future in begun:
         future.result()  # an exception of a helper becomes one of the caller
 
 
+def spare(wanted: int) -> int:
+    """Of so many threads that a caller wants, itself included, those that have a processor beside all other callers."""
+    return max(1, min(wanted, POSTS.shape[0] + 1 - len(CALLERS)))
+
+
 def rouse(helpers: int, long: bool) -> None:
-    """Have helpers at the first posts if that pays: for a `long` job, or when the last one was a moment ago.
+    """Have so many helpers at posts if that pays: for a `long` job, or when the last one was a moment ago.
 
     Examples
     --------
@@ -135,23 +146,45 @@ def rouse(helpers: int, long: bool) -> None:
     recent, _last = now - _last < RECENT, now
     if not (long or recent):
         return
-    for post in range(helpers):
-        if not _manned[post]:
-            with _lock:
-                if _manned[post]:
-                    continue
-                _manned[post] = True
-            _helpers().submit(_serve, post)
+    from .core import rows
+
+    posts, manned = POSTS, _manned
+    for post in range(posts.shape[0]):
+        if helpers == 0:
+            return
+        if manned[post]:
+            helpers -= int(posts[post, rows.POST]) in (rows.ABSENT, rows.FREE)  # on the way, or there; else it is busy
+            continue
+        helpers -= 1
+        with _lock:
+            if manned[post]:
+                continue
+            if not rows.serve.signatures:  # here: a process that is forked while another thread compiles could not
+                nobody = np.zeros(rows.POST_SIZE, np.int64)
+                rows.serve(nobody.ctypes.data, 1, 1)
+            manned[post] = True
+        try:
+            _helpers().submit(_serve, posts, manned, post)
+        except BaseException as error:
+            manned[post] = False
+            if not isinstance(error, RuntimeError):  # no more threads, the process ends: then without helpers
+                raise
 
 
-def _serve(post: int) -> None:
+def _serve(posts: NDArray[np.int64], manned: list[bool], post: int) -> None:
     """Do jobs at a post as long as there are some."""
-    from .core.rows import serve
+    global _looks
+    from .core import rows
 
     try:
-        serve(POSTS[post].ctypes.data, LOOKS)
+        if not _looks:
+            nobody, trial = np.zeros(rows.POST_SIZE, np.int64), 2000
+            begun = time.perf_counter()
+            rows.serve(nobody.ctypes.data, trial, 1)
+            _looks = int(trial * AWAKE / max(time.perf_counter() - begun, 1e-6)) + 1
+        rows.serve(posts[post].ctypes.data, _looks, JOBS)
     finally:
-        _manned[post] = False
+        manned[post] = False
 
 
 def _helpers() -> ThreadPoolExecutor:

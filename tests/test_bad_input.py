@@ -296,6 +296,17 @@ def test_single_precision_and_integers(machine):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("out", [5, (np.zeros(4),), (np.zeros(4), np.zeros(4), np.zeros(4)), (np.zeros(4), [0.0]),
+                                 (np.zeros(4), np.zeros(3)), (np.zeros((4, 1)), np.zeros(4)),
+                                 (np.zeros(8)[::2], np.zeros(4)), (np.zeros(4, np.float32), np.zeros(4))])
+def test_arrays_that_results_do_not_fit_into(out):
+    system = mb.System(mb.zoo.chain(4)).warmup()
+    for _ in range(2):
+        with pytest.raises(mb.errors.StateError, match=r"out: expected \(qdot, pdot\), contiguous writeable float64"):
+            system.rhs(np.zeros(4), np.zeros(4), out=out)
+    assert len(system._frames) <= 1  # the workspace was put back
+
+
 @pytest.mark.parametrize("which", ["q", "p", "tau", "each other"])
 def test_results_that_would_go_where_the_state_is(which):
     """Springs are read after the rates are written: the answer would be wrong, so such arrays are refused."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import plain
 from ..core import rotor_calls
 from ..core.number import LANES
-from ..core.rows import B_Y
+from ..core.rows import B_Y, JOB
 from ..errors import MethodError
 from ..inputs import Array
 from ..model.vary import Varied
@@ -30,7 +30,7 @@ def lanes(size: int) -> Array:
     try:
         raw = np.zeros(size * LANES + LINE // 8)
     except (MemoryError, ValueError):
-        raise MethodError(f"this method needs {8e-9 * LANES * size:.3g} GB of memory a thread for such a tree; "
+        raise MethodError(f"this method needs {8e-9 * LANES * size:.3g} GB of memory for batches of such a tree; "
                           '"emh-ldl" needs little for every tree') from None
     skip = -raw.ctypes.data % LINE // 8
     return raw[skip:skip + size * LANES].reshape(size, LANES)
@@ -52,11 +52,17 @@ def buffer_size(system: System) -> int:
     return B_Y + 2 * (system._nq + system._nv) + system._nv + system._work_size
 
 
-def buffers(system: System, threads: int) -> Array:
-    """A buffer for each thread, on cache lines of their own."""
+def lend(system: System, threads: int) -> tuple[Array, NDArray[np.int64]]:
+    """A buffer for each thread, on cache lines of its own, and words for a job; who is done puts them back."""
+    try:
+        buffers, job = system._lane_buffers.pop()
+        if buffers.shape[0] >= threads:
+            return buffers, job
+    except IndexError:
+        pass
     size = buffer_size(system)
-    size += size % (LINE // (8 * LANES))
-    return lanes(threads * size).reshape(threads, size, LANES)
+    size += -size % (LINE // (8 * LANES))
+    return lanes(threads * size).reshape(threads, size, LANES), np.zeros(JOB + 2 * threads, np.int64)
 
 
 def own_block(system: System, threads: int = 1) -> Array:

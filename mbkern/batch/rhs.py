@@ -19,11 +19,11 @@ from . import inputs, memory
 if TYPE_CHECKING:
     from ..system import System
 
-# sizes in states times freedoms, of which one thread does about 50 a microsecond
-SMALLEST_SHARE = 1000  # of a thread: below, to share costs more than it gains
-SMALLEST_PIECE = 250
-WORTH_WAKING = 20_000  # a thread that sleeps takes 0.1 to 0.3 ms to come
-ONE_CALL = 5_000_000  # a large batch can be interrupted between calls
+# estimated seconds of one thread
+SMALLEST_SHARE = 20e-6  # of a thread: below, to share costs more than it gains
+SMALLEST_PIECE = 5e-6
+WORTH_WAKING = 0.4e-3  # a thread that sleeps takes 0.1 to 0.3 ms to come
+ONE_CALL = 0.1  # a large batch can be interrupted between calls
 PIECES = 8  # for each thread: one that is held up by other load takes fewer
 NO_LANES: Array = np.empty((1, 0, LANES))
 
@@ -43,31 +43,33 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
         Qdot, Pdot = inputs.outputs(out, system, total)
     status = np.zeros(total, np.int64)
     function, block = system._lanes if varied is None else system._varied
-    width = system._nv + 1
-    workers = crew.count(threads)
-    if workers > 1:
-        workers = min(workers, 1 + crew.POSTS.shape[0], max(1, total * width // SMALLEST_SHARE))
+    own = NO_LANES
+    each, workers = system._seconds_a_state, crew.count(threads)
     step = one_call = total or 1
-    if workers > 1:
-        crew.rouse(workers - 1, total * width > WORTH_WAKING)
-        step = _whole_lanes(max(total // (PIECES * workers), SMALLEST_PIECE // width))
-    if total * width > ONE_CALL:
-        one_call = _whole_lanes(ONE_CALL // width)
-    own = NO_LANES if varied is None else memory.own_block(system, workers)
-    idle = system._lane_buffers.setdefault(workers, [])
-    try:
-        buffers, job = idle.pop()
-    except IndexError:
-        buffers, job = memory.buffers(system, workers), np.zeros(kernels.JOB + workers, np.int64)
+    if workers > 1 and total * each > SMALLEST_SHARE:
+        workers = min(crew.spare(workers), int(total * each / SMALLEST_SHARE))
+        crew.rouse(workers - 1, total * each > WORTH_WAKING)
+        step = _whole_lanes(max(total / (PIECES * workers), SMALLEST_PIECE / each))
+    else:
+        workers = 1
+    if total * each > ONE_CALL:
+        one_call = _whole_lanes(ONE_CALL / each)
+    if varied is not None:
+        own = memory.own_block(system, workers)
+    buffers, job = memory.lend(system, workers)
     bad = 0
-    for begin in range(0, total, one_call):
-        code = kernels.rhs_rows(function, block, places, values, times, q, p, forces, Qdot, Pdot, status, begin,
-                                min(begin + one_call, total), step, buffers, own, job, crew.POSTS, workers - 1)
-        if code == kernels.SHARED:
-            raise StateError("out: its arrays share memory with each other or with Q, P or tau, which they would "
-                             "change while they are read; give arrays of their own")
-        bad += code
-    idle.append((buffers, job))
+    crew.CALLERS.append(None)
+    try:
+        for begin in range(0, total, one_call):
+            code = kernels.rhs_rows(function, block, places, values, times, q, p, forces, Qdot, Pdot, status, begin,
+                                    min(begin + one_call, total), step, buffers, own, job, crew.POSTS, workers - 1)
+            if code == kernels.SHARED:
+                raise StateError("out: its arrays share memory with each other or with another argument, which they "
+                                 "would change while it is read; give arrays of their own")
+            bad += code
+    finally:
+        crew.CALLERS.pop()
+        system._lane_buffers.append((buffers, job))
     if return_status:
         return Qdot, Pdot, status
     if bad:
@@ -79,6 +81,6 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     return Qdot, Pdot
 
 
-def _whole_lanes(rows: int) -> int:
-    """Rows up to the next full block of lanes."""
-    return -(-max(rows, 1) // LANES) * LANES
+def _whole_lanes(rows: float) -> int:
+    """So many rows, up to the next full block of lanes."""
+    return (int(rows) // LANES + 1) * LANES

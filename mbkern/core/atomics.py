@@ -1,9 +1,11 @@
 """Words of memory that several threads read and write at once: integers at an address, in sequence for all threads."""
 
+import os
 import platform
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 WORD = 8  # bytes
@@ -55,5 +57,16 @@ def pause(typingctx):
         if _HAS_PAUSE:
             kind = ir.FunctionType(ir.VoidType(), [])
             builder.call(builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), kind), [])
+        return context.get_dummy_value()
+    return types.void(), codegen
+
+
+@intrinsic
+def give_way(typingctx):
+    """Let the system run another thread on this processor, if one wants to."""
+    def codegen(context, builder, sig, args):
+        if os.name == "posix":
+            kind = ir.FunctionType(ir.IntType(32), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
         return context.get_dummy_value()
     return types.void(), codegen

@@ -18,7 +18,7 @@ from .turns import qturned2, sturned2, turned2
 
 
 @inline
-def add_to(work, i, x):
+def accumulate(work, i, x):
     put(work, i, get(work, i) + x)
 
 
@@ -99,12 +99,12 @@ def beside_inertia(block, c, w, k, M, d, work):
     pyy, pyz, pzz = sturned2(ct, st, pyy, pyz, fma(-fz, uz, P[5]))
     pxx, pxy, pyy = sturned2(cs, ss, pxx, pxy, pyy)
     pxz, pyz = turned2(cs, ss, pxz, pyz)
-    add_to(work, kw + W_P, pxx)
-    add_to(work, kw + W_P + 1, pxy)
-    add_to(work, kw + W_P + 2, pxz)
-    add_to(work, kw + W_P + 3, pyy)
-    add_to(work, kw + W_P + 4, pyz)
-    add_to(work, kw + W_P + 5, pzz)
+    accumulate(work, kw + W_P, pxx)
+    accumulate(work, kw + W_P + 1, pxy)
+    accumulate(work, kw + W_P + 2, pxz)
+    accumulate(work, kw + W_P + 3, pyy)
+    accumulate(work, kw + W_P + 4, pyz)
+    accumulate(work, kw + W_P + 5, pzz)
     # R likewise
     tx, ty = d * R[2], d * R[4]
     rxx, rxy, ryy = sturned2(co, si, fma(-tx, R[2], R[0]), fma(-tx, R[4], R[1]), fma(-ty, R[4], R[3]))
@@ -125,24 +125,24 @@ def beside_inertia(block, c, w, k, M, d, work):
     # offset, row by row: B = A - P rho~, R + rho~ B - (rho~ A)^T
     x, y, z = get3(block, c + PLACE_RHO)
     bxy, bxz = fma(pxx, z, fma(-pxz, x, axy)), fma(pxy, x, fma(-pxx, y, axz))
-    add_to(work, kw + W_Q, fma(pxz, y, fma(-pxy, z, axx)))
-    add_to(work, kw + W_Q + 1, bxy)
-    add_to(work, kw + W_Q + 2, bxz)
+    accumulate(work, kw + W_Q, fma(pxz, y, fma(-pxy, z, axx)))
+    accumulate(work, kw + W_Q + 1, bxy)
+    accumulate(work, kw + W_Q + 2, bxz)
     ryy, rzz = fma(z, bxy + axy, ryy), fma(-y, bxz + axz, rzz)
     ryz = fma(z, bxz, fma(-y, axy, ryz))
     byx, byy, byz = fma(pyz, y, fma(-pyy, z, ayx)), fma(pxy, z, fma(-pyz, x, ayy)), fma(pyy, x, fma(-pxy, y, ayz))
-    add_to(work, kw + W_Q + 3, byx)
-    add_to(work, kw + W_Q + 4, byy)
-    add_to(work, kw + W_Q + 5, byz)
+    accumulate(work, kw + W_Q + 3, byx)
+    accumulate(work, kw + W_Q + 4, byy)
+    accumulate(work, kw + W_Q + 5, byz)
     rxx, rzz = fma(-z, byx + ayx, rxx), fma(x, byz + ayz, rzz)
-    add_to(work, kw + W_R + 5, rzz)
+    accumulate(work, kw + W_R + 5, rzz)
     rxy, rxz = fma(-z, byy - axx, rxy), fma(-z, byz, fma(x, ayx, rxz))
     bzx, bzy, bzz = fma(pzz, y, fma(-pyz, z, azx)), fma(pxz, z, fma(-pzz, x, azy)), fma(pyz, x, fma(-pxz, y, azz))
-    add_to(work, kw + W_Q + 6, bzx)
-    add_to(work, kw + W_Q + 7, bzy)
-    add_to(work, kw + W_Q + 8, bzz)
-    add_to(work, kw + W_R, fma(y, bzx + azx, rxx))
-    add_to(work, kw + W_R + 1, fma(y, bzy, fma(-x, azx, rxy)))
-    add_to(work, kw + W_R + 2, fma(y, bzz - axx, rxz))
-    add_to(work, kw + W_R + 3, fma(-x, bzy + azy, ryy))
-    add_to(work, kw + W_R + 4, fma(-x, bzz - ayy, ryz))
+    accumulate(work, kw + W_Q + 6, bzx)
+    accumulate(work, kw + W_Q + 7, bzy)
+    accumulate(work, kw + W_Q + 8, bzz)
+    accumulate(work, kw + W_R, fma(y, bzx + azx, rxx))
+    accumulate(work, kw + W_R + 1, fma(y, bzy, fma(-x, azx, rxy)))
+    accumulate(work, kw + W_R + 2, fma(y, bzz - axx, rxz))
+    accumulate(work, kw + W_R + 3, fma(-x, bzy + azy, ryy))
+    accumulate(work, kw + W_R + 4, fma(-x, bzz - ayy, ryz))

@@ -49,7 +49,7 @@ def data_of(typingctx, array):
 
 @exact
 def meet(a, b):
-    """Whether two contiguous arrays share memory."""
+    """Whether two contiguous arrays of 8-byte numbers share memory."""
     return data_of(a) < data_of(b) + 8 * b.size and data_of(b) < data_of(a) + 8 * a.size
 
 

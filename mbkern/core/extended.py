@@ -118,7 +118,7 @@ def moved(rho, m, load):
 
 @inline
 def chain_rest(block, c, k, work, phi, s):
-    """Begin phi and the first moment of the parent likewise."""
+    """Begin phi and the first moment of the parent with those of a chained child."""
     kw, m, x, z = work_row(k), get(block, c + SUBTREE_MASS), get(block, c + ALONG_X), get(block, c + ALONG_Z)
     co, si = get(block, c + TILT), get(block, c + TILT + 1)
     s = turn_x(co, si, (s[0], s[1], fma(m, z, s[2])))
@@ -158,7 +158,7 @@ def join_square(k, work, load):
 
 @inline
 def beside_rest(block, c, k, work, phi, s):
-    """Add phi and the first moment likewise."""
+    """Add phi and the first moment to those of the parent, for any place."""
     kw, rho = work_row(k), get3(block, c + PLACE_RHO)
     co, si = get(block, c + TILT), get(block, c + TILT + 1)
     phi, s = turn6_x(co, si, phi), turn_x(co, si, s)

@@ -116,7 +116,7 @@ else:
 
         def __call__(self, *args, **kwargs):
             raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels and cannot be called from Python; "
-                            "mbkern.plain has it as a Python function")
+                            "mbkern.plain loads the formulas as Python functions")
 
     def _inner(**options):
         def decorate(function):

@@ -6,10 +6,10 @@ left. Other threads wait at *posts*, one word each:
     ABSENT    nobody is there        FREE    a thread looks at the word again and again
     BUSY      it works on a job      else    the address of a job that wants to be taken
 
-Who calls `rhs_rows` leaves its job at posts that are free or empty, works itself, and takes the job back from posts
-where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less than a
-microsecond; one that sleeps takes 0.1 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks for a
-while before it returns.
+Who calls `rhs_rows` leaves its job at posts that are free, else at absent ones, works itself, and takes the job back
+from posts where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less
+than a microsecond; one that sleeps takes 0.1 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks
+for a while before it returns.
 """
 
 from llvmlite import ir
@@ -19,9 +19,9 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 from numpy import nan
 
-from .atomics import WORD, count_up, pause, peek, poke, replace
+from .atomics import WORD, count_up, give_way, pause, peek, poke, replace
 from .checks import OK
-from .entry import UNKNOWN, data_of, meet, would_spoil
+from .entry import UNKNOWN, data_of, would_spoil
 from .jit import checked, exact
 from .lanes import ROW, call_lanes, put_constants
 from .number import LANES, VECTOR, all_at_most, door, get, lanes, lanes_at, magnitude, put
@@ -29,17 +29,18 @@ from .number import LANES, VECTOR, all_at_most, door, get, lanes, lanes_at, magn
 SHARED = -1  # what `rhs_rows` returns for arrays that share memory
 # places in a buffer of lanes: t, codes, and from Y on y, tau, dydt, work
 B_T, B_CODES, B_Y = 0, 1, 2
-# words of a post: its state, and how many jobs were done there; a cache line each
+# words of a post: its state, and how many jobs were done there (which nobody needs but tests)
 POST, JOBS = 0, 1
-POST_SIZE = 8
+POST_SIZE = 8  # a cache line
 ABSENT, FREE, BUSY = 0, 1, 2
+PATIENCE = 1000  # looks for the end of a job before other threads are let through
 # words of a job: numbers, addresses and counts
-FUNCTION, BLOCK, NQ, NV, END, STEP = 0, 1, 2, 3, 4, 5
+FUNCTION, BLOCK, N_Q, N_V, END, STEP = 0, 1, 2, 3, 4, 5
 PLACES, N_PLACES, VALUES, TIMES, N_TIMES, TAU, N_TAU = 6, 7, 8, 9, 10, 11, 12
 AT_Q, AT_P, AT_QDOT, AT_PDOT, AT_CODES = 13, 14, 15, 16, 17
 BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 18, 19, 20, 21  # of the first thread, and bytes from one thread to the next
 NEXT, JOINED, DONE, BAD = 24, 25, 26, 27  # next row; threads that came, and that left; rows without a result
-JOB = 32
+JOB = 32  # and two words for each helper: a post, and what was there before
 
 get4, put4 = door(LANES)
 
@@ -222,7 +223,7 @@ def integers_at(typingctx, address, count):
 def work_on(job):
     """Take pieces of a job until none is left."""
     words = integers_at(job, JOB)
-    nq, nv, end, step = words[NQ], words[NV], words[END], words[STEP]
+    nq, nv, end, step = words[N_Q], words[N_V], words[END], words[STEP]
     n = nq + nv
     Q, P = rows_at(words[AT_Q], end, nq), rows_at(words[AT_P], end, nv)
     Qdot, Pdot = rows_at(words[AT_QDOT], end, nq), rows_at(words[AT_PDOT], end, nv)
@@ -254,8 +255,8 @@ def work_on(job):
 
 
 @checked
-def serve(post, looks):
-    """Do jobs at the post at this address, until there was none for that many looks."""
+def serve(post, looks, jobs):
+    """Do jobs at the post at this address, until there was none for that many looks, or `jobs` are done."""
     left = looks
     while left > 0:
         job = peek(post)
@@ -266,11 +267,32 @@ def serve(post, looks):
             count_up(post + WORD * JOBS, 1)
             poke(post, FREE)
             count_up(job + WORD * DONE, 1)  # from here on the job may vanish
-            left = looks
+            jobs -= 1
+            left = looks if jobs > 0 else 1
         pause()
         left -= 1
         if left == 0 and not replace(post, FREE, ABSENT):
             left = 1  # a job has just come
+
+
+@exact
+def leave_job(job, asked, helpers, posts, wanted):
+    """Leave a job at posts in the state `wanted` until `helpers` are asked in all; how many that are."""
+    for i in range(posts.shape[0]):
+        post = data_of(posts) + WORD * POST_SIZE * i
+        if asked < helpers and replace(post, wanted, data_of(job)):
+            job[JOB + 2 * asked], job[JOB + 2 * asked + 1] = post, wanted
+            asked += 1
+    return asked
+
+
+@exact
+def take_back(job, asked):
+    """Take a job back from where nobody has come for it; how many did come."""
+    came = 0
+    for j in range(asked):
+        came += not replace(job[JOB + 2 * j], data_of(job), job[JOB + 2 * j + 1])
+    return came
 
 
 @checked
@@ -279,14 +301,14 @@ def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, b
     """Rows begin .. end of Qdot, Pdot and their codes, which are OK before; at most that many helpers.
 
     `block` is an address. t has one number or one a row, tau no row, one or all. `buffers` and `own` (the block in
-    every lane; empty unless constants vary) have a part for each thread, `job` has JOB words and one for each helper;
+    every lane; empty unless constants vary) have a part for each thread, `job` has JOB words and two for each helper;
     all three are for this call alone. Returns how many rows have no result, these are NaN; `SHARED` and does nothing
     when results would be written over what is to be read.
     """
-    if would_spoil(Qdot, Pdot, Q, P) or meet(Qdot, tau) or meet(Pdot, tau):
+    if would_spoil(Qdot, Pdot, Q, P) or would_spoil(Qdot, Pdot, t, tau) or would_spoil(Qdot, Pdot, values, values):
         return SHARED
     job[FUNCTION], job[BLOCK], job[END], job[STEP] = function, block, end, step
-    job[NQ], job[NV] = Q.shape[1], P.shape[1]
+    job[N_Q], job[N_V] = Q.shape[1], P.shape[1]
     job[PLACES], job[N_PLACES], job[VALUES] = data_of(places), places.shape[0], data_of(values)
     job[TIMES], job[N_TIMES], job[TAU], job[N_TAU] = data_of(t), t.shape[0], data_of(tau), tau.shape[0]
     job[AT_Q], job[AT_P], job[AT_QDOT], job[AT_PDOT] = data_of(Q), data_of(P), data_of(Qdot), data_of(Pdot)
@@ -294,21 +316,13 @@ def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, b
     job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), ROW * buffers.shape[1]
     job[OWN], job[OWN_SIZE] = data_of(own), ROW * own.shape[1]
     job[NEXT], job[JOINED], job[DONE], job[BAD] = begin, 0, 0, 0
-    at, asked = data_of(job), 0
-    for i in range(posts.shape[0]):  # bit 0 of what is noted: whether somebody was there
-        post = data_of(posts) + WORD * POST_SIZE * i
-        if asked < helpers:
-            if replace(post, FREE, at):
-                job[JOB + asked] = 2 * i + FREE
-                asked += 1
-            elif replace(post, ABSENT, at):
-                job[JOB + asked] = 2 * i + ABSENT
-                asked += 1
+    asked = leave_job(job, leave_job(job, 0, helpers, posts, FREE), helpers, posts, ABSENT)
+    at = data_of(job)
     work_on(at)
-    came = 0
-    for j in range(asked):
-        i, before = job[JOB + j] // 2, job[JOB + j] % 2
-        came += not replace(data_of(posts) + WORD * POST_SIZE * i, at, before)
+    came, looks = take_back(job, asked), 0
     while peek(at + WORD * DONE) != came:
         pause()
+        looks += 1
+        if looks > PATIENCE:
+            give_way()
     return peek(at + WORD * BAD)

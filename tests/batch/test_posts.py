@@ -1,7 +1,8 @@
-"""Threads that take jobs without Python: whoever comes, goes or is missing, every row is done once and with its bits."""
+"""Threads that take jobs without Python: whoever comes, goes or is missing, every row is done, with its bits."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -30,14 +31,15 @@ def same(one, other):
 @pytest.fixture
 def posts(monkeypatch):
     """Three posts of our own, however many processors there are."""
-    own = np.zeros((3, kernels.POST_SIZE), np.int64)
+    own, manned = np.zeros((3, kernels.POST_SIZE), np.int64), [False] * 3
+    monkeypatch.delenv(crew.VARIABLE, raising=False)
     monkeypatch.setattr(crew, "POSTS", own)
-    monkeypatch.setattr(crew, "_manned", [False] * 3)
+    monkeypatch.setattr(crew, "_manned", manned)
     yield own
     deadline = time.monotonic() + 20
-    while any(crew._manned) and time.monotonic() < deadline:
+    while any(manned) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not any(crew._manned) and not own[:, kernels.POST].any()  # all went, and left their post empty
+    assert not any(manned) and not own[:, kernels.POST].any()  # all went, and left their post empty
 
 
 def test_helpers_take_part(posts):
@@ -98,30 +100,111 @@ def test_bad_rows_are_counted_by_all_threads(posts):
         assert np.isnan(Qdot).all(1).nonzero()[0].tolist() == list(range(0, 4000, 7))
 
 
-def test_a_helper_works_goes_and_comes_back():
-    """`serve` by itself: it takes the job that is left at its post, and leaves the post when there is none."""
+def test_constants_of_each_thread(posts):
+    """Every state with a machine of its own: each thread has a block of its own."""
+    Q, P = states(3000)
+    varied = SYSTEM.model.vary(body=SYSTEM.model.body_names[2], mass=np.linspace(0.5, 3.0, 3000))
+    expected = SYSTEM.rhs_batch(Q, P, threads=1, parameters=varied)
+    for _ in range(30):
+        assert same(SYSTEM.rhs_batch(Q, P, threads=4, parameters=varied), expected)
+    assert posts[:, kernels.JOBS].any()
+
+
+def test_a_large_batch_is_done_in_several_calls(posts, monkeypatch):
+    from mbkern.batch import rhs
+
+    Q, P = states(2999)
+    expected = SYSTEM.rhs_batch(Q, P, threads=1)
+    monkeypatch.setattr(rhs, "ONE_CALL", 700 * SYSTEM._seconds_a_state)
+    for threads in (1, 4):
+        assert same(SYSTEM.rhs_batch(Q, P, threads=threads), expected)
+    monkeypatch.setattr(crew, "POSTS", posts[:0])  # one processor
+    assert same(SYSTEM.rhs_batch(Q, P, threads=4), expected)
+
+
+def test_a_helper_goes_when_there_is_nothing_to_do():
     posts = np.zeros((1, kernels.POST_SIZE), np.int64)
-    helper = threading.Thread(target=kernels.serve, args=(posts.ctypes.data, 1000))
+    helper = threading.Thread(target=kernels.serve, args=(posts.ctypes.data, 1000, 10))
     helper.start()
     helper.join(20)
     assert not helper.is_alive() and posts[0, kernels.POST] == kernels.ABSENT and posts[0, kernels.JOBS] == 0
 
 
-def test_a_forked_process_has_no_helpers_and_knows_it():
-    """The threads of the parent do not exist in the child; it would wait for them for ever."""
+def test_without_threads_to_be_had_the_caller_works_alone(posts, monkeypatch):
+    def refuse():
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(crew, "_helpers", refuse)
+    Q, P = states(30000)
+    assert same(SYSTEM.rhs_batch(Q, P, threads=4), SYSTEM.rhs_batch(Q, P, threads=1))
+    assert not any(crew._manned)
+
+
+def test_other_callers_have_their_processors(posts, monkeypatch):
+    monkeypatch.setattr(crew, "CALLERS", [])
+    assert [crew.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 2, 4, 4]
+    crew.CALLERS.extend([None] * 2)
+    assert [crew.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 2, 2, 2]
+    crew.CALLERS.extend([None] * 5)
+    assert [crew.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 1, 1, 1]
+    before = len(crew.CALLERS)
+    with pytest.raises(mb.errors.StateError):
+        SYSTEM.rhs_batch(*states(5), out=states(5)[:1] * 2)
+    assert len(crew.CALLERS) == before
+
+
+def run_script(script):
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=120, stdout=subprocess.PIPE)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_helpers_of_a_forked_process_are_its_own():
+    """The threads of the parent do not exist in the child; it makes new ones."""
     script = """
-import os, sys, numpy as np, mbkern as mb
+import os, sys, time, numpy as np, mbkern as mb
+from mbkern import threads
+threads.POSTS = np.zeros((1, 8), np.int64)
+threads._manned[:] = [False]
 system = mb.System(mb.zoo.chain(6), "emh-ldl")
 Q = P = np.ones((20000, 6))
-for _ in range(20):
-    expected = system.rhs_batch(Q, P, threads=2)
+
+def helped():
+    before, deadline = int(threads.POSTS[0, 1]), time.monotonic() + 60
+    while threads.POSTS[0, 1] == before and time.monotonic() < deadline:
+        answer = system.rhs_batch(Q, P, threads=2)
+    assert threads.POSTS[0, 1] > before
+    return answer[1]
+
+expected = helped()
 child = os.fork()
 if child == 0:
-    good = all(np.array_equal(system.rhs_batch(Q, P, threads=2)[1], expected[1]) for _ in range(5))
+    try:
+        good = np.array_equal(helped(), expected)
+    except BaseException:
+        good = False
     os._exit(0 if good else 3)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=120).returncode == 0
+    assert run_script(script).returncode == 0
+
+
+def test_a_process_ends_while_a_daemon_thread_goes_on_calling():
+    """Helpers that always have a next job must not keep it alive."""
+    script = """
+import threading, time, numpy as np, mbkern as mb
+system = mb.System(mb.zoo.chain(3), "emh-ldl")
+Q = P = np.ones((3000, 3))
+system.rhs_batch(Q, P, threads=2)
+
+def for_ever():
+    while True:
+        system.rhs_batch(Q, P, threads=2)
+
+threading.Thread(target=for_ever, daemon=True).start()
+time.sleep(0.5)
+print("end", flush=True)
+"""
+    assert run_script(script).stdout == b"end\n"
 
 
 def test_who_has_not_begun_is_not_waited_for_in_long_work_either(monkeypatch):
@@ -131,6 +214,8 @@ def test_who_has_not_begun_is_not_waited_for_in_long_work_either(monkeypatch):
         pool.submit(blocked.wait)
         monkeypatch.setattr(crew, "_helpers", lambda: pool)
         done = []
-        crew.run(lambda: done.append(threading.get_ident()), 2)
-        assert done == [threading.get_ident()]
-        blocked.set()
+        try:
+            crew.run(lambda: done.append(threading.get_ident()), 2)
+            assert done == [threading.get_ident()]
+        finally:
+            blocked.set()

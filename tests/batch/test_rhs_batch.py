@@ -122,6 +122,9 @@ def test_results_that_would_go_where_states_are(shift):
                 system.rhs_batch(*states[:2], tau=states[2], out=out)
     with pytest.raises(mb.errors.StateError, match="share memory"):
         system.rhs_batch(Q, P, out=neighbours(other, shift))
+    near = neighbours(other, shift)[1]
+    with pytest.raises(mb.errors.StateError, match="share memory"):
+        system.rhs_batch(Q, P, near.ravel()[:8], out=(near, other))
     assert same(system.rhs_batch(Q, P, tau=tau, out=neighbours(other, 40)), expected)
 
 
@@ -174,7 +177,7 @@ def test_bad_rows_get_a_status_and_leave_the_others_alone():
     ({"out": (np.zeros((4, 3)), [1.0])}, r"out: expected .*, got \[1.0\]"),
     ({"out": (np.zeros((4, 3)), np.zeros((3, 3)))}, r"out: expected .*, got float64 \(3, 3\)"),
     ({"out": (np.zeros((4, 3), np.float32), np.zeros((4, 3)))}, r"out: expected .*, got float32 \(4, 3\)"),
-    ({"out": (np.zeros((3, 4)).T, np.zeros((4, 3)))}, r"out: expected .*, read-only or not row-major"),
+    ({"out": (np.zeros((3, 4)).T, np.zeros((4, 3)))}, r"out: expected .*, read-only, unaligned or not row-major"),
 ])
 def test_bad_input(change, said):
     arguments = {"Q": np.zeros((4, 3)), "P": np.zeros((4, 3))} | change
