@@ -6,8 +6,8 @@ Prints Markdown tables of ratios; above 1, mbkern does more states a second. One
 `rhs_batch` against `pin.abaInParallel` with one thread and against a Python loop of `pin.aba`, and what part of the
 processor's FMA peak it reaches; `simulate_batch` with "rk4" against `mujoco.rollout` with RK4; adaptive steps in lanes
 against one state after another. These are ratios of processor time, which other programs disturb less. Then, in wall
-time, two threads against one, beside what two threads gain in a loop of nothing but fma: the machine gives no more. At
-the end what other load there was.
+time, two threads against one, beside two callers that have nothing to do with each other. At the end what other load
+there was.
 """
 
 from __future__ import annotations
@@ -96,24 +96,33 @@ def rhs_table(repeats):
 
 
 def threads_table(repeats):
-    """Wall time; the last row is what the machine itself gives."""
+    """Wall time, beside what two callers do that have nothing to do with each other: the machine gives no more."""
     rows, sizes = [], (BATCH, 4 * BATCH)
-    for name, make in MODELS.items():
-        system = mb.System(make(), "emh-ldl")
-        few, gains = states(system, BATCH), []
-        for size in sizes:
-            Q, P = (np.tile(part, (size // BATCH, 1)) for part in few)
-            out = np.empty_like(Q), np.empty_like(P)
-            times = interleaved({str(n): lambda s=system, Q=Q, P=P, n=n, out=out: s.rhs_batch(
-                Q, P, threads=n, out=out) for n in (1, 2)}, repeats, 2e-2)
-            gains.append(f"{ratio(times, '1', '2'):.2f}")
-        rows.append([name, *gains])
-    calls = [fma_loop(200000)[0] for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
-        times = interleaved({"1": lambda: [call() for call in calls],
-                             "2": lambda: list(pool.map(lambda call: call(), calls))}, repeats, 2e-2)
-    rows.append(["a loop of fma", f"{ratio(times, '1', '2'):.2f}", ""])
-    print(markdown(["rhs_batch, 2 threads against 1", *(f"B = {size}" for size in sizes)], rows))
+        for name, make in MODELS.items():
+            system = mb.System(make(), "emh-ldl")
+            few, gains = states(system, BATCH), []
+            for size in sizes:
+                Q, P = (np.tile(part, (size // BATCH, 1)) for part in few)
+                given = [(np.empty_like(Q), np.empty_like(P)) for _ in range(2)]
+                alone = int(np.ceil(2e-2 / (size * system._seconds_a_state)))
+
+                def call(threads, k=0, s=system, Q=Q, P=P, given=given):
+                    s.rhs_batch(Q, P, threads=threads, out=given[k])
+
+                def apart(k, call=call, times=alone):
+                    for _ in range(times):
+                        call(1, k)
+
+                for _ in range(20):
+                    call(2)  # until the second thread is there
+                times = interleaved({"1": lambda call=call: call(1), "2": lambda call=call: call(2),
+                                     "apart": lambda apart=apart: list(pool.map(apart, range(2)))}, repeats, 2e-2)
+                times["apart"] /= 2 * alone
+                gains += [f"{ratio(times, '1', '2'):.2f}", f"{ratio(times, '1', 'apart'):.2f}"]
+            rows.append([name, *gains])
+    print(markdown(["rhs_batch against 1 thread", *(f"{what}, B = {size}" for size in sizes for what in (
+        "2 threads", "2 callers, 1 thread each"))], rows))
 
 
 def mjcf(model):
@@ -206,7 +215,7 @@ if __name__ == "__main__":
     print()
     adaptive_table(3 if options.quick else 9)
     print()
-    threads_table(turns)
+    threads_table(7 if options.quick else 15)
     after = os.getloadavg()
     print(f"\nOne-minute load average of the machine: {before[0]:.1f} before, {after[0]:.1f} after ({os.cpu_count()} "
           f"processors; this program itself adds 1 to 2), {time.time() - began:.0f} s")

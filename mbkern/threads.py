@@ -177,14 +177,22 @@ def _serve(posts: NDArray[np.int64], manned: list[bool], post: int) -> None:
     from .core import rows
 
     try:
-        if not _looks:
-            nobody, trial = np.zeros(rows.POST_SIZE, np.int64), 2000
-            begun = time.perf_counter()
-            rows.serve(nobody.ctypes.data, trial, 1)
-            _looks = int(trial * AWAKE / max(time.perf_counter() - begun, 1e-6)) + 1
+        _looks = _looks or _looks_awake()
         rows.serve(posts[post].ctypes.data, _looks, JOBS)
     finally:
         manned[post] = False
+
+
+def _looks_awake() -> int:
+    """How often a helper looks in the time `AWAKE`. The shortest of some trials, as other threads may run meanwhile."""
+    from .core import rows
+
+    nobody, trial, shortest = np.zeros(rows.POST_SIZE, np.int64), 1000, AWAKE
+    for _ in range(8):
+        begun = time.perf_counter()
+        rows.serve(nobody.ctypes.data, trial, 1)
+        shortest = min(shortest, max(time.perf_counter() - begun, 1e-6))
+    return int(trial * AWAKE / shortest)
 
 
 def _helpers() -> ThreadPoolExecutor:
