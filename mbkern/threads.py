@@ -12,11 +12,13 @@ For jobs of less than a millisecond that is too slow: to wake a thread takes 0.1
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,13 +39,27 @@ _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
+def _quota(root: Path = Path("/sys/fs/cgroup")) -> float:
+    """Processors whose time a container may use; its limit does not show in what the system calls processors."""
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):  # of two versions of Linux
+        try:
+            quota, period = " ".join((root / file).read_text() for file in files).split()
+            return math.inf if quota in {"max", "-1"} else float(quota) / float(period)
+        except (OSError, ValueError, ZeroDivisionError):
+            continue
+    return math.inf
+
+
+_QUOTA = _quota()
+
+
 def processors() -> int:
     """Processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    return int(max(1, min(len(affinity(0)) if affinity else os.cpu_count() or 1, math.ceil(min(_QUOTA, MOST)))))
 
 
-POSTS: NDArray[np.int64] = np.zeros((min(processors(), MOST) - 1, 8), np.int64)  # see `mbkern.core.rows`
+POSTS: NDArray[np.int64] = np.zeros((processors() - 1, 8), np.int64)  # see `mbkern.core.rows`
 CALLERS: list[None] = []  # one for each that works on a job of its own now: processors that helpers do not get
 _manned = [False] * POSTS.shape[0]
 _last = 0.0  # when the last job for helpers was begun

@@ -24,7 +24,7 @@ from .checks import OK
 from .entry import UNKNOWN, data_of, would_spoil
 from .jit import checked, exact
 from .lanes import ROW, call_lanes, put_constants
-from .number import LANES, VECTOR, all_at_most, door, get, lanes, lanes_at, magnitude, put
+from .number import LANES, VECTOR, all_at_most, array_at, door, get, lanes, lanes_at, magnitude, put
 
 SHARED = -1  # what `rhs_rows` returns for arrays that share memory
 # places in a buffer of lanes: t, codes, and from Y on y, tau, dydt, work
@@ -208,12 +208,6 @@ def rows_at(typingctx, address, count, columns):
 
 
 @intrinsic
-def numbers_at(typingctx, address, count):
-    """Float64 array."""
-    return _array_at(types.Array(types.float64, 1, "C"))
-
-
-@intrinsic
 def integers_at(typingctx, address, count):
     """Integer array."""
     return _array_at(types.Array(types.int64, 1, "C"))
@@ -228,7 +222,7 @@ def work_on(job):
     Q, P = rows_at(words[AT_Q], end, nq), rows_at(words[AT_P], end, nv)
     Qdot, Pdot = rows_at(words[AT_QDOT], end, nq), rows_at(words[AT_PDOT], end, nv)
     codes = integers_at(words[AT_CODES], end)
-    t, tau = numbers_at(words[TIMES], words[N_TIMES]), rows_at(words[TAU], words[N_TAU], nv)
+    t, tau = array_at(words[TIMES], words[N_TIMES]), rows_at(words[TAU], words[N_TAU], nv)
     n_places = words[N_PLACES]
     places, values = integers_at(words[PLACES], n_places), rows_at(words[VALUES], end, n_places)
     who = count_up(job + WORD * JOINED, 1)

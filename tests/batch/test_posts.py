@@ -42,15 +42,21 @@ def posts(monkeypatch):
     assert not any(manned) and not own[:, kernels.POST].any()  # all went, and left their post empty
 
 
+def calls_until(helped):
+    """Go on until helpers took part: on a busy machine they come late."""
+    deadline = time.monotonic() + 300
+    while not helped():
+        assert time.monotonic() < deadline
+        yield
+
+
 def test_helpers_take_part(posts):
     """Each of them, sooner or later; before, all of a batch was done by the caller."""
     Q, P = states(5000)
     expected = SYSTEM.rhs_batch(Q, P, threads=1)
     assert not posts.any()
-    deadline = time.monotonic() + 60
-    while not posts[:, kernels.JOBS].all() and time.monotonic() < deadline:
+    for _ in calls_until(posts[:, kernels.JOBS].all):
         assert same(SYSTEM.rhs_batch(Q, P, threads=4), expected)
-    assert posts[:, kernels.JOBS].all()
 
 
 def test_nobody_is_waited_for_who_has_not_begun(posts, monkeypatch):
@@ -105,9 +111,8 @@ def test_constants_of_each_thread(posts):
     Q, P = states(3000)
     varied = SYSTEM.model.vary(body=SYSTEM.model.body_names[2], mass=np.linspace(0.5, 3.0, 3000))
     expected = SYSTEM.rhs_batch(Q, P, threads=1, parameters=varied)
-    for _ in range(30):
+    for _ in calls_until(lambda: posts[:, kernels.JOBS].sum() > 20):
         assert same(SYSTEM.rhs_batch(Q, P, threads=4, parameters=varied), expected)
-    assert posts[:, kernels.JOBS].any()
 
 
 def test_a_large_batch_is_done_in_several_calls(posts, monkeypatch):

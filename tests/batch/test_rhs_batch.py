@@ -195,6 +195,22 @@ def test_the_environment_limits_the_threads(monkeypatch):
     assert crew.count(3) == 3
 
 
+@pytest.mark.parametrize(("files", "quota"), [
+    ({"cpu.max": "250000 100000\n"}, 2.5), ({"cpu.max": "max 100000\n"}, np.inf), ({}, np.inf),
+    ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 0.5),
+    ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, np.inf),
+    ({"cpu.max": "what\n"}, np.inf), ({"cpu.max": "100000 0\n"}, np.inf),
+])
+def test_the_limit_of_a_container_counts(tmp_path, monkeypatch, files, quota):
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert crew._quota(tmp_path) == quota
+    monkeypatch.setattr(crew, "_QUOTA", quota)
+    monkeypatch.setattr(crew.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    assert crew.processors() == min(8, max(1, np.ceil(quota)))
+
+
 def test_threads_really_work_at_once_and_tell_their_errors():
     """Two workers meet at a barrier: that takes two threads. What one raises, the caller gets."""
     import threading
