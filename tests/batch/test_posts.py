@@ -181,6 +181,8 @@ def helped():
     return answer[1]
 
 expected = helped()
+time.sleep(0.1)
+threads.POSTS[0, 0] = 2  # as if a helper were at work
 child = os.fork()
 if child == 0:
     try:
@@ -194,9 +196,11 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_process_ends_while_a_daemon_thread_goes_on_calling():
-    """Helpers that always have a next job must not keep it alive."""
+    """Helpers that always have a next job, and never get tired, must not keep it alive."""
     script = """
 import threading, time, numpy as np, mbkern as mb
+from mbkern import threads
+threads.AWAKE = 1e3
 system = mb.System(mb.zoo.chain(3), "emh-ldl")
 Q = P = np.ones((3000, 3))
 system.rhs_batch(Q, P, threads=2)
