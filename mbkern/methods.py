@@ -52,27 +52,13 @@ class Method:
         """rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code."""
         return _core(self.module, "rhs")
 
-    @cached_property
-    def native(self) -> Any:
-        """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
-        return _core("entry", f"rhs_{self._suffix}")
-
     def native_for(self, block: np.ndarray) -> Any:
-        """`native`, or what does the same for a machine that needs less of it and is compiled sooner."""
-        if self.name == "emh-ldl" and block[_layout.ONLY_HINGES]:
-            return _core("entry", "rhs_emh_ldl_of_hinges")
-        return self.native
-
-    @cached_property
-    def lanes(self) -> Any:
-        """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""
-        return _core("lanes", f"lanes_{self._suffix}")
+        """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
+        return _core("entry", f"rhs_{self._suffix_for(block)}")
 
     def lanes_for(self, block: np.ndarray) -> Any:
-        """`lanes`, or what does the same for a machine that needs less of it and is compiled sooner."""
-        if self.name == "emh-ldl" and block[_layout.ONLY_HINGES]:
-            return _core("lanes", "lanes_emh_ldl_of_hinges")
-        return self.lanes
+        """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""
+        return _core("lanes", f"lanes_{self._suffix_for(block)}")
 
     @cached_property
     def varied(self) -> Any:
@@ -82,6 +68,10 @@ class Method:
     @property
     def _suffix(self) -> str:
         return self.name.replace("-", "_")
+
+    def _suffix_for(self, block: np.ndarray) -> str:
+        """Its own, or that of functions which do the same for trees of hinges and are compiled sooner."""
+        return "emh_ldl_of_hinges" if self.name == "emh-ldl" and block[_layout.ONLY_HINGES] else self._suffix
 
 
 @dataclass(frozen=True)

@@ -43,19 +43,8 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
         Qdot, Pdot = inputs.outputs(out, system, total)
     status = np.zeros(total, np.int64)
     function, block = system._lanes if varied is None else system._varied
-    own = NO_LANES
-    each, workers = system._seconds_a_state, crew.count(threads)
-    step = one_call = total or 1
-    if workers > 1 and total * each > SMALLEST_SHARE:
-        workers = min(crew.spare(workers), int(total * each / SMALLEST_SHARE))
-        crew.rouse(workers - 1, total * each > WORTH_WAKING)
-        step = _whole_lanes(max(total / (PIECES * workers), SMALLEST_PIECE / each))
-    else:
-        workers = 1
-    if total * each > ONE_CALL:
-        one_call = _whole_lanes(ONE_CALL / each)
-    if varied is not None:
-        own = memory.own_block(system, workers)
+    workers, step, one_call = _shares(system._seconds_a_state, total, crew.count(threads))
+    own = NO_LANES if varied is None else memory.own_block(system, workers)
     buffers, job = memory.lend(system, workers)
     bad = 0
     crew.CALLERS.append(None)
@@ -79,6 +68,17 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
                       f"{first}: {name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
                       stacklevel=3)
     return Qdot, Pdot
+
+
+def _shares(each: float, total: int, threads: int) -> tuple[int, int, int]:
+    """Threads that are worth it (they are on the way then), rows of a piece, rows of a call; `each` row takes seconds."""
+    seconds = each * total
+    one_call = max(total, 1) if seconds <= ONE_CALL else _whole_lanes(ONE_CALL / each)
+    workers = min(crew.spare(threads), int(seconds / SMALLEST_SHARE)) if threads > 1 else 1
+    if workers <= 1:
+        return 1, one_call, one_call
+    crew.rouse(workers - 1, seconds > WORTH_WAKING)
+    return workers, _whole_lanes(max(total / (PIECES * workers), SMALLEST_PIECE / each)), one_call
 
 
 def _whole_lanes(rows: float) -> int:

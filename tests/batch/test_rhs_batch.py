@@ -10,10 +10,12 @@ import pytest
 from cases import random_model
 
 import mbkern as mb
+from mbkern import plain
 from mbkern import threads as crew
 from mbkern.core import checks
 from mbkern.embed import CODES
 
+L = plain.load("layout")
 METHODS = ("emh-ldl", "emh-lu", "dah", "hzu")
 
 
@@ -55,6 +57,32 @@ def test_bits_of_single_calls(model, method):
         assert same(system.rhs_batch(Q, P), one_by_one(system, Q, P, 0.0, None))
         assert same(system.rhs_batch(Q, P, 0.4, tau[0]), one_by_one(system, Q, P, 0.4, tau[0]))
         assert same(system.rhs_batch(Q, P, times, tau), one_by_one(system, Q, P, times, tau))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bits_on_random_trees(seed):
+    model = random_model("random", 9, seed, springs=seed % 2 == 0)
+    system = mb.System(model, "emh-ldl")
+    Q, P = rows(model, 7)
+    tau = np.random.default_rng(seed).normal(size=(7, model.nv))
+    assert same(system.rhs_batch(Q, P, 0.3, tau), one_by_one(system, Q, P, 0.3, tau))
+
+
+@pytest.mark.parametrize("shape", ["chain", "carousel", "binary"])
+def test_bits_on_trees_of_hinges(shape):
+    """They have functions of their own, single and on lanes: the same bits as those for any tree."""
+    model = random_model(shape, 9, 3, kinds=("revolute",), springs=True)
+    system = mb.System(model, "emh-ldl")
+    assert model.block[L.ONLY_HINGES]
+    Q, P = rows(model, 11)
+    tau = np.random.default_rng(1).normal(size=(11, model.nv))
+    expected = one_by_one(system, Q, P, 0.0, tau)
+    assert same(system.rhs_batch(Q, P, 0.0, tau), expected)
+    from mbkern.core.lanes import lanes_emh_ldl
+
+    general = mb.System(model, "emh-ldl")
+    general.__dict__["_lanes"] = (lanes_emh_ldl.address, general._lane_block.ctypes.data)
+    assert same(general.rhs_batch(Q, P, 0.0, tau), expected)
 
 
 def test_a_thousand_states_in_any_order_on_any_threads(model):
