@@ -119,7 +119,7 @@ def check(solution: Solution) -> str:
     """The rates at the last state against those of another formulation, whose source runs as plain Python."""
     system = solution.system
     if system.model.nv > LARGEST_CHECK or system._callbacks or not solution.t.size:
-        return "none: for up to 200 freedoms, without drives that are functions"
+        return f"none: for up to {LARGEST_CHECK} freedoms, without drives that are functions"
     name = "emh-ldl" if system.method == "dah" else "dah"
     t, q, p = float(solution.t[-1]), solution.q[-1], solution.p[-1]
     qdot, pdot, work = np.empty(q.size), np.empty(p.size), np.zeros(METHODS[name].work_size(system.block))
