@@ -71,7 +71,7 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
 
 
 def _shares(each: float, total: int, threads: int) -> tuple[int, int, int]:
-    """Threads that are worth it (they are on the way then), rows of a piece and of a call, from seconds of `each` row."""
+    """Threads that are worth it (they are on the way then), rows of a piece and of a call; `each` row takes seconds."""
     seconds = each * total
     one_call = max(total, 1) if seconds <= ONE_CALL else _whole_lanes(ONE_CALL / each)
     workers = min(crew.spare(threads), int(seconds / SMALLEST_SHARE)) if threads > 1 else 1
