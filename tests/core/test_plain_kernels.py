@@ -14,7 +14,7 @@ from mbkern import plain
 L = plain.load("layout")
 T = 0.37
 NO_TAU = np.empty(0)
-# errors of the kernels are rounding times the condition of the mass matrix; random machines of order one have 1e2 to 1e4
+# errors are rounding times the condition of the mass matrix: 1e2 to 1e4 for random machines of order one
 TOLERANCE = 1e-10
 
 # chains reach the chained nodes, carousels and binary trees those beside, several bases roots, drives and free joints
