@@ -116,7 +116,8 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     tilt_c, tilt_s = nodes[:, L.TILT].astype(float), nodes[:, L.TILT + 1].astype(float)
     is_last = last[parent] == np.arange(len(nodes))
     here, no_y = _are_zero(nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]).all(axis=1), _are_zero(nodes[:, L.PLACE_RHO + 1])
-    bare = np.append(_are_zero(nodes[:, L.MASS]), False)[parent]
+    # no mass does not mean that nothing is there: a body may have inertia alone
+    bare = np.append(_are_zero(nodes[:, L.MASS:L.INERTIA + 6]).all(axis=1), False)[parent]
     in_line = is_last & (nodes[:, L.SPIN + 1] == 0.0) & (kind != L.BALL) & (kind != L.FREE)
     square = in_line & here & bare & (np.abs(tilt_c) < ROUNDING) & (tilt_s > 0.0) & ~leaf
     in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
