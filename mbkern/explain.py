@@ -8,9 +8,10 @@ import numpy as np
 
 from . import plain
 from .core import checks
+from .core.checks import ANGLE_LIMIT, LIMIT
 from .errors import SingularInertiaError, StateError
 from .inputs import Array
-from .model.drives import Spline
+from .model.drives import Drive, Harmonic, Spline
 from .model.joint import Step
 from .model.model import Model
 
@@ -39,23 +40,60 @@ def moving_elements(model: Model) -> list[tuple[Any, Any]]:
             if not (isinstance(element, Step) and element.is_constant)]
 
 
-def singular(model: Model, block: Array, work: Array, t: float | None = None) -> StateError:
-    """Which node has a margin that is not positive, in words."""
+def drive_fault(model: Model, t: float) -> StateError | None:
+    """The first drive that has no value at time t, in words; None when all have."""
+    for body in model.body_specs:
+        for k, element in enumerate(body.joint.elements):
+            if isinstance(element, Step) and isinstance(element.amount, Drive):
+                why = _no_value(element.amount, t)
+                if why:
+                    return StateError(f"body {body.name!r}: the drive of step {k + 1} of its joint ({element}) has no "
+                                      f"value at t = {t:g}; {why}")
+    return None
+
+
+def _no_value(drive: Drive, t: float) -> str:
+    """Why a drive has no value at time t, or nothing; the rules of :mod:`mbkern.core.drives`."""
+    if isinstance(drive, Harmonic):
+        angle = drive.omega * t + drive.phase
+        if not abs(angle) <= ANGLE_LIMIT:
+            return f"omega t + phase is {angle:g}, and the sine of an angle beyond {ANGLE_LIMIT:g} means nothing"
+    try:
+        x, xdot, xddot = drive(t)
+    except StateError:  # of a spline
+        return f"it is defined from t = {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else "it failed"
+    except Exception as problem:  # of a user's function
+        return f"its function raised {type(problem).__name__}: {problem}"
+    if abs(x) <= ANGLE_LIMIT and abs(xdot) <= LIMIT and abs(xddot) <= LIMIT:
+        return ""
+    return (f"it gives x = {x:g}, xdot = {xdot:g}, xddot = {xddot:g}, expected finite numbers, x within "
+            f"+-{ANGLE_LIMIT:g}, the others within +-{LIMIT:g}")
+
+
+def failure(model: Model, block: Array, work: Array, code: int, t: float) -> StateError:
+    """The error that a status of a kernel at time t stands for; its arguments were good."""
+    if code == checks.SINGULAR:
+        return singular(model, block, work, t)
+    return drive_fault(model, t) or StateError(
+        "the result is not finite: coordinates, momenta or forces are too large for this model")
+
+
+def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
+    """Which drive has no value at time t, or which node a margin that is not positive, in words."""
+    fault = drive_fault(model, t)
+    if fault is not None:
+        return fault
     at = L.margins_at(block)
     margins = work[at:at + int(block[L.N_NODES])]
-    node = int(np.flatnonzero(~(margins > 0.0))[-1])
-    body, element = moving_elements(model)[node]
-    when = "" if t is None else f" at t = {t:g}"
-    if isinstance(element, Step) and element.is_driven:
-        drive = element.amount
-        where = f"it is defined from {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else (
-            "its values must be finite")
-        return StateError(f"body {body.name!r}: the drive of its joint has no value{when or ' at this time'}; {where}")
+    bad = np.flatnonzero(~(margins > 0.0))
+    body, element = moving_elements(model)[int(bad[-1])] if bad.size else (None, None)
+    if body is None or (isinstance(element, Step) and element.is_driven):  # at the very end of its range
+        return StateError(f"a drive has no value at t = {t:g}")
     remedy = "give the body or a body beyond it mass or inertia there, or its joint armature"
     if len([e for e in body.joint.elements if e.nv]) > 1:
         remedy += ", or leave this configuration if axes of the joint line up in it (gimbal lock; ball() has none)"
     return SingularInertiaError(
-        f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move{when}: the "
+        f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move at t = {t:g}: the "
         f"articulated inertia along it is zero to rounding; {remedy}", body.name, body.joint.kind)
 
 
@@ -65,6 +103,6 @@ def error_of(model: Model, frame: Array) -> StateError | None:
     if code == checks.OK:
         return None
     if code == checks.SINGULAR:
-        return singular(model, frame[:size], frame[size:])
+        return singular(model, frame[:size], frame[size:], float(frame[L.LAST_TIME]))
     name, meaning = CODES[code]
     return StateError(f"{name}: {meaning}")

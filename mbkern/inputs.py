@@ -65,14 +65,20 @@ def columns(value: Any, what: str, n: int) -> Array:
         shape = ()
     wanted = (n, shape[1]) if len(shape) == 2 else (n,)
     array = real_array(value, what, wanted, f"{n} real numbers a column")
-    if not np.isfinite(array).all():
-        raise StateError(f"{what}: expected finite numbers, got {show(value)}")
+    bad = ~(np.abs(array) <= LIMIT)
+    if bad.any():
+        place = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        raise StateError(f"{what}[{', '.join(map(str, place))}] = {array[place]}: expected a finite number of size at "
+                         f"most {LIMIT:g}")
     return array
 
 
 def time(value: Any, what: str = "t") -> float:
     """A finite time."""
-    return number(value, what, StateError)
+    t = number(value, what, StateError)
+    if not abs(t) <= LIMIT:
+        raise StateError(f"{what} = {t}: expected a finite number of size at most {LIMIT:g}")
+    return t
 
 
 def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
@@ -81,7 +87,8 @@ def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
     bad = ~(np.abs(array) <= LIMIT)
     if bad.any():
         b, j = (int(x) for x in np.unravel_index(int(np.argmax(bad)), bad.shape))
-        raise StateError(f"{what}[{b}, {j}] (body {model.body_names[b]!r}) = {array[b, j]}: expected a finite number")
+        raise StateError(f"{what}[{b}, {j}] (body {model.body_names[b]!r}) = {array[b, j]}: expected a finite "
+                         f"number of size at most {LIMIT:g}")
     return array
 
 

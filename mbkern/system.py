@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from . import inputs, plain
 from .core import checks, entry
 from .errors import MethodError, ModelError, StateError
-from .explain import moving_elements, singular
+from .explain import failure, moving_elements
 from .inputs import Array
 from .methods import METHODS, Method, acceleration_named, method_named
 from .model.checks import show
@@ -236,7 +236,8 @@ class System:
 
         given = inputs.wrenches(wrench, self.model).ravel()
         equivalent = np.empty(self._nv)
-        wrenches_to_joints(block, t, q, given, equivalent, work)
+        self._explain(wrenches_to_joints(block, t, q, given, equivalent, work), t, work)
+        _finite(equivalent)
         return equivalent + forces if forces.size else equivalent
 
     # ---- accelerations, joint forces, reactions -----------------------------------------------------------------
@@ -404,8 +405,8 @@ class System:
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
         p = np.empty(self._nv)
         with _Frame(self) as (_, block, work):
-            kernels.momenta(block, t, q, u, p, work)
-        return p
+            self._explain(kernels.momenta(block, t, q, u, p, work), t, work)
+        return _finite(p)
 
     def velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
         """Joint speeds u of the momenta p, in O(N): the inverse of `momenta`.
@@ -450,8 +451,8 @@ class System:
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         H = np.empty((self._nv, self._nv))
         with _Frame(self) as (_, block, work):
-            kernels.mass_matrix(block, t, q, H.reshape(-1), work)
-        return H
+            self._explain(kernels.mass_matrix(block, t, q, H.reshape(-1), work), t, work)
+        return _finite(H)
 
     def solve_mass(self, q: ArrayLike, x: ArrayLike, t: float = 0.0) -> Array:
         """Mass^-1 x in O(N); x of shape (nv,), or (nv, k) for k right-hand sides with one factorization.
@@ -474,12 +475,10 @@ class System:
         rows = np.ascontiguousarray(given.T) if many else given[None, :]
         y = np.empty(rows.shape)
         with _Frame(self) as (_, block, work):
-            kernels.factor(block, t, q, np.zeros(self._nv), work)
-            at = L.margins_at(block)
-            self._explain(checks.OK if (work[at:at + int(block[L.N_NODES])] > 0.0).all() else checks.SINGULAR, t, work)
+            self._explain(kernels.factor(block, t, q, np.zeros(self._nv), work), t, work)
             for x_k, y_k in zip(rows, y, strict=True):
                 kernels.solve(block, x_k, y_k, work)
-        return y.T if many else y[0]
+        return _finite(y.T if many else y[0])
 
     def inverse_mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
         """Inverse of the mass matrix (nv, nv), by the O(N) factorization applied to each unit vector.
@@ -516,7 +515,7 @@ class System:
         with _Frame(self) as (frame, block, work):
             q, p, u = self._sweep(q, p, t, frame, work)
             kernels.energy(block, q, p, u, out, work)
-        return Energy(*out.tolist())
+        return Energy(*_finite(out).tolist())
 
     def body_poses(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Where the bodies are.
@@ -542,8 +541,8 @@ class System:
         n = self.model.n_bodies
         R, r = np.empty((n, 3, 3)), np.empty((n, 3))
         with _Frame(self) as (_, block, work):
-            kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work)
-        return R, r
+            self._explain(kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work), t, work)
+        return _finite(R), _finite(r)
 
     def body_velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
         """Velocities (N, 6) of the bodies: (linear; angular) of the body origin, in body axes.
@@ -583,7 +582,7 @@ class System:
             q, _, u = self._sweep(q, p, t, frame, work)
             kinematics(block, q, u, work)
             kernel(block, out.reshape(-1), work)
-        return out
+        return _finite(out)
 
     def blocks(self, q: ArrayLike, t: float = 0.0) -> Blocks:
         """The blocks C_i, A_i, vr_i of the extended system, for inspection.
@@ -602,7 +601,9 @@ class System:
         n = self.model.n_bodies
         C, columns, vr = np.empty((n, 6, 6)), np.empty((self._nv, 6)), np.empty((n, 6))
         with _Frame(self) as (_, block, work):
-            kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
+            code = kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
+            self._explain(code, t, work)
+        _finite(C), _finite(columns), _finite(vr)
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
         return Blocks(C, A, vr)
 
@@ -983,10 +984,8 @@ class System:
 
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
-        if code == checks.SINGULAR:
-            raise singular(self.model, self.block, work, t)
         if code != checks.OK:
-            raise StateError("the result is not finite: coordinates, momenta or forces are too large for this model")
+            raise failure(self.model, self.block, work, code, t)
 
 
 def _compiled(function: Any, signature: tuple[Any, ...]) -> Any:

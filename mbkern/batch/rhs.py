@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from .. import threads as crew
 from ..core import rows as kernels
+from ..core.checks import SINGULAR
 from ..core.number import LANES
 from ..errors import StateError
-from ..explain import CODES
+from ..explain import CODES, drive_fault
 from ..inputs import Array
 from . import inputs, memory
 
@@ -64,6 +65,8 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     if bad:
         first = int(np.argmax(status != 0))
         name, meaning = CODES[status[first]]
+        if status[first] == SINGULAR:
+            meaning = str(drive_fault(system.model, float(times[first if times.size > 1 else 0])) or meaning)
         warnings.warn(f"rhs_batch: {bad} of {total} states have no result, their rows are NaN; first is row "
                       f"{first}: {name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
                       stacklevel=3)

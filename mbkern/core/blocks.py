@@ -84,8 +84,11 @@ def joint_momentum_rates(block, b, v, mu, F, pdot, work):
 
 @kernel
 def blocks(block, t, q, C, A, vr, work):
-    """For inspection: C (36 numbers a body, row by row), A (6 a freedom, one column after the other), vr (6)."""
-    evaluate_drives(block, t, work)
+    """For inspection: C (36 numbers a body, row by row), A (6 a freedom, one column after the other), vr (6).
+
+    Returns the status of the drives.
+    """
+    code = evaluate_drives(block, t, work)
     put_blocks(block, q, work)
     for b in range(whole(block, N_BODIES)):
         row, at = body_row(block, b), blocks_row(block, b)
@@ -97,3 +100,4 @@ def blocks(block, t, q, C, A, vr, work):
             f, g = motion_to_child(X, unit_twist(j))
             put(C, 36 * b + j, f[0]); put(C, 36 * b + 6 + j, f[1]); put(C, 36 * b + 12 + j, f[2])
             put(C, 36 * b + 18 + j, g[0]); put(C, 36 * b + 24 + j, g[1]); put(C, 36 * b + 30 + j, g[2])
+    return code

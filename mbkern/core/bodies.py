@@ -17,8 +17,11 @@ WORLD = (EYE, ZERO3)
 
 @kernel
 def poses(block, t, q, rotation, position, work):
-    """Of each body the rotation body -> world (9 numbers) and the position of its origin (3)."""
-    evaluate_drives(block, t, work)
+    """Of each body the rotation body -> world (9 numbers) and the position of its origin (3).
+
+    Returns the status of the drives.
+    """
+    code = evaluate_drives(block, t, work)
     put_frames(block, q, work)
     n = whole(block, N_NODES)
     ground = work_row(n) + W_P  # frames in the world take the place of the articulated inertias
@@ -34,6 +37,7 @@ def poses(block, t, q, rotation, position, work):
         G, r = compose(get_frame(block, row + BODY_G), get_frame(work, at))
         put33(rotation, 9 * b, transpose(G))
         put3(position, 3 * b, r)
+    return code
 
 
 @inline

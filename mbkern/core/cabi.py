@@ -21,7 +21,7 @@ from .checks import BAD_SHAPE, OK
 from .entry import UNKNOWN, call_rhs, data_of
 from .jit import c_function, exact
 from .layout import (
-    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, N_BODIES, NQ, NV, ODE_CALL, RHS_CALL, SIZE, STATUS,
+    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, LAST_TIME, N_BODIES, NQ, NV, ODE_CALL, RHS_CALL, SIZE, STATUS,
     TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
 )
 from .momenta import wrenches_to_joints
@@ -103,6 +103,7 @@ def joint_forces(frame, user, t, q, p, work):
     """All joint forces that belong to the frame: its tau and what its wrenches do; empty when there are none."""
     nv = whole(frame, NV)
     put(frame, STATUS, OK)
+    put(frame, LAST_TIME, t)
     tau = loads(frame, user, 0, nv if whole(frame, HAS_TAU) != 0 else 0)
     if whole(frame, TAU_CALL) != 0:
         call_load(whole(frame, TAU_CALL), t, q, p, tau, whole(frame, TAU_DATA))

@@ -7,10 +7,11 @@ Kinds and what their row holds from DRIVE_DATA on (tables lie at the end of the 
     SPLINE      number of pieces, place of the knots, place of the coefficients (4 a piece, in powers of t - knot)
     FUNCTION    address of a C function void (double t, double *x_xdot_xddot)
 
-The margin is negative where the drive has no value: outside the knots of a spline, or where a function returned
-something that is not finite.
+The margin is negative where the drive has no value: outside the knots of a spline, where a sine has no digits left, or
+where a value is not finite or beyond what is sensible for a coordinate and its rates.
 """
 
+from .checks import ANGLE_LIMIT, LIMIT, OK, SINGULAR
 from .jit import PLAIN, checked, exact
 from .layout import (
     DRIVE_DATA, DRIVE_KIND, HARMONIC, N_DRIVES, POLYNOMIAL, SPLINE, drive_row, drive_values,
@@ -49,12 +50,12 @@ else:
 @exact
 def polynomial_value(block, n, at, t):
     """Value and two derivatives of c0 + c1 t + ..., the n coefficients at `at`."""
-    x, xd, xdd = 0.0, 0.0, 0.0
+    x, xd, half_xdd = 0.0, 0.0, 0.0
     for k in range(n - 1, -1, -1):
-        xdd = xdd * t + 2.0 * xd
+        half_xdd = half_xdd * t + xd
         xd = xd * t + x
         x = x * t + get(block, at + k)
-    return x, xd, xdd
+    return x, xd, 2.0 * half_xdd
 
 
 @exact
@@ -80,9 +81,10 @@ def drive_value(block, row, t):
     kind, data = whole(block, row + DRIVE_KIND), row + DRIVE_DATA
     if kind == HARMONIC:
         amplitude, omega = get(block, data), get(block, data + 1)
-        s, c = sincos(omega * t + get(block, data + 2))
+        angle = omega * t + get(block, data + 2)
+        s, c = sincos(angle)
         x, xd, xdd = get(block, data + 3) + amplitude * s, amplitude * omega * c, -amplitude * omega * omega * s
-        margin = 1.0
+        margin = 1.0 if abs(angle) <= ANGLE_LIMIT else -1.0
     elif kind == POLYNOMIAL:
         x, xd, xdd = polynomial_value(block, whole(block, data), whole(block, data + 1), t)
         margin = 1.0
@@ -90,14 +92,20 @@ def drive_value(block, row, t):
         x, xd, xdd, margin = spline_value(block, data, t)
     else:
         x, xd, xdd = call_drive(whole(block, data), t)
-        margin = 1.0 if abs(x) + abs(xd) + abs(xdd) < 1e300 else -1.0
+        margin = 1.0
+    if not (abs(x) <= ANGLE_LIMIT and abs(xd) <= LIMIT and abs(xdd) <= LIMIT):
+        margin = -1.0
     return x, xd, xdd, margin
 
 
 @checked
 def evaluate_drives(block, t, work):
-    """Fill the drive values of the workspace for time t."""
+    """Fill the drive values of the workspace for time t. Returns OK, or SINGULAR when a drive has no value."""
+    code = OK
     for d in range(whole(block, N_DRIVES)):
         at = drive_values(block, d)
         x, xd, xdd, margin = drive_value(block, drive_row(block, d), t)
         put(work, at, x); put(work, at + 1, xd); put(work, at + 2, xdd); put(work, at + 3, margin)
+        if margin < 0.0:
+            code = SINGULAR
+    return code

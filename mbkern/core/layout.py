@@ -40,7 +40,8 @@ HAS_ROTORS = 31  # whether any freedom has armature
 ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
 ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
 ONLY_HINGES = 36  # whether all nodes are hinges, see CASE
-HEADER = 37
+LAST_TIME = 37  # of a frame for C callers: t of its last call
+HEADER = 38
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p

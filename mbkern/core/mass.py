@@ -9,6 +9,7 @@ read from the right: a backward sweep (the momenta that reach each joint), R^-1,
 come from the backward sweep of "emh-ldl", once for any number of right-hand sides.
 """
 
+from .checks import status
 from .drives import evaluate_drives
 from .extended import backward, begin, free_velocity
 from .jit import inline, kernel
@@ -30,10 +31,11 @@ from .vec3 import add, mul, sub, tmul
 
 @kernel
 def mass_matrix(block, t, q, out, work):
-    """The nv x nv mass matrix, row by row in `out`."""
-    evaluate_drives(block, t, work)
+    """The nv x nv mass matrix, row by row in `out`. Returns the status of the drives."""
+    code = evaluate_drives(block, t, work)
     put_frames(block, q, work)
     put_mass(block, out, work)
+    return code
 
 
 @inline
@@ -79,7 +81,7 @@ def put_column(block, i, column, F, nv, out, work):
 
 @kernel
 def factor(block, t, q, x, work):
-    """M* and pivots at (q, t); prescribed motion stands still. x: nv numbers that do not matter."""
+    """M* and pivots at (q, t); prescribed motion stands still. x: nv numbers that do not matter. Returns the status."""
     evaluate_drives(block, t, work)
     for d in range(whole(block, N_DRIVES)):
         put(work, drive_values(block, d) + DRIVE_VALUES - 3, 0.0)
@@ -88,6 +90,7 @@ def factor(block, t, q, x, work):
     for i in range(whole(block, N_NODES)):
         if whole(block, node_row(i) + IS_LEAF) != 0:
             begin(block, i, work)
+    return status(block, work)
 
 
 @kernel

@@ -46,8 +46,8 @@ def project_forces(block, out, work):
 
 @kernel
 def momenta(block, t, q, u, p, work):
-    """Momenta p of joint speeds u at time t."""
-    evaluate_drives(block, t, work)
+    """Momenta p of joint speeds u at time t. Returns the status of the drives."""
+    code = evaluate_drives(block, t, work)
     put_frames(block, q, work)
     put_velocities(block, u, work)
     for i in range(whole(block, N_NODES)):
@@ -57,6 +57,7 @@ def momenta(block, t, q, u, p, work):
         put_pair(work, w + W_PHI, mu)
     project_forces(block, p, work)
     add_rotors(block, u, p)
+    return code
 
 
 @kernel
@@ -68,8 +69,11 @@ def kinematics(block, q, u, work):
 
 @kernel
 def wrenches_to_joints(block, t, q, wrench, tau, work):
-    """Joint forces tau that do the same work as `wrench`: six numbers a body, in body axes at the body origin."""
-    evaluate_drives(block, t, work)
+    """Joint forces tau that do the same work as `wrench`: six numbers a body, in body axes at the body origin.
+
+    Returns the status of the drives.
+    """
+    code = evaluate_drives(block, t, work)
     put_frames(block, q, work)
     for i in range(whole(block, N_NODES)):
         put_pair(work, work_row(i) + W_PHI, ZERO6)
@@ -80,3 +84,4 @@ def wrenches_to_joints(block, t, q, wrench, tau, work):
             F = force_to_parent(get_frame(block, row + BODY_G), get_pair(wrench, 6 * b))
             add_to_pair(work, work_row(node) + W_PHI, F)
     project_forces(block, tau, work)
+    return code
