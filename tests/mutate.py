@@ -68,6 +68,21 @@ FOLDERS = ("core", "integrate/kernels", "model", "analytic", "io")
 # Survivors that no test can notice, by file and the words of the line: the reason.
 REASONS: dict[tuple[str, str], str] = {}
 
+def _zeros() -> set[str]:
+    """Names of offsets that are 0: to add them or not is the same."""
+    names: set[str] = set()
+    for path in [*ROOT.glob("mbkern/core/*.py"), *ROOT.glob("mbkern/integrate/kernels/*.py")]:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign):
+                target, value = node.targets[0], node.value
+                pairs = zip(target.elts, value.elts, strict=True) if isinstance(target, ast.Tuple) and isinstance(
+                    value, ast.Tuple) else [(target, value)]
+                names |= {t.id for t, v in pairs
+                          if isinstance(t, ast.Name) and isinstance(v, ast.Constant) and v.value == 0}
+    return names
+
+
+ZEROS = _zeros()
 SWAPPED = {"sub", "cross", "matmul", "mul", "tmul", "shift", "axpy", "fma"}
 COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
 
@@ -133,7 +148,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         is_text = isinstance(node.left, ast.Constant | ast.JoinedStr | ast.List)
-        if isinstance(node.op, ast.Add | ast.Sub) and not is_text:
+        is_zero = isinstance(node.right, ast.Name) and node.right.id in ZEROS
+        if isinstance(node.op, ast.Add | ast.Sub) and not is_text and not is_zero:
             left, right = self._text(node.left), self._text(node.right)
             sign = "-" if isinstance(node.op, ast.Add) else "+"
             self._add(node, f"({left} {sign} ({right}))", f"{'+' if sign == '-' else '-'} becomes {sign}")
