@@ -24,10 +24,10 @@ MACHINES: dict[str, Callable[[], Model]] = {"pipelayer": zoo.pipelayer}
 FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
     ".json": lambda path, _: load(path),
     ".urdf": lambda path, options: load_urdf(
-        path, options.floating_base, mimic=options.mimic, check_inertia=not options.any_inertia),
+        path, options.floating_base, mimic=options.mimic, check_inertia=options.check_inertia),
     ".xml": lambda path, options: load_mjcf(path, armature=options.armature),
 }
-PLAIN = argparse.Namespace(floating_base=False, mimic="error", any_inertia=False, armature="keep")
+PLAIN = argparse.Namespace(floating_base=False, mimic="free", check_inertia=False, armature="keep")
 HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.items())}, {', '.join(MACHINES)}, "
         f"or a file ({', '.join(FILES)})")
 
@@ -36,9 +36,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Options that say how a robot file is read."""
     group = parser.add_argument_group("robot files")
     group.add_argument("--floating-base", action="store_true", help="URDF: the root link moves freely")
-    group.add_argument("--mimic", choices=("error", "free", "fix"), default="error",
-                       help="URDF: joints that mimic others are refused, made free or held; default error")
-    group.add_argument("--any-inertia", action="store_true", help="URDF: take inertias that no rigid body has")
+    group.add_argument("--mimic", choices=("free", "fix", "error"), default="free",
+                       help="URDF: joints that mimic others are made free, held or refused; default free")
+    group.add_argument("--check-inertia", action="store_true", help="URDF: refuse inertias that no rigid body has")
     group.add_argument("--armature", choices=("keep", "drop"), default="keep",
                        help="MJCF: rotor inertia is kept or left out; default keep")
 

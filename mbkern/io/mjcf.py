@@ -71,6 +71,8 @@ def _compiled(path_or_xml: str | bytes | PathLike[str]) -> tuple[Any, Any]:
     except ImportError:
         raise MethodError("load_mjcf: the package mujoco is not installed; pip install mbkern[mjcf]") from None
     root = xml.parse(document, source)  # refuses entities and garbage before MuJoCo sees them
+    if root.tag == "robot":
+        raise root.error("this is URDF; load_urdf reads it")
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise root.error("expected <mujoco> as the outermost element of an MJCF file")
     try:

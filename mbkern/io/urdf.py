@@ -33,26 +33,31 @@ FLOATING_BASE = "floating_base"
 ROUND_OFF = 1e-14
 #: A limit of this size or beyond is none: the format has no infinity.
 NO_LIMIT = 1e300
+#: Children that are read, and those of which an element has one; shapes are for pictures and for contact alone.
 _READ = {
     "robot": {"link", "joint"},
     "link": {"inertial"},
     "inertial": {"origin", "mass", "inertia"},
     "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic"},
 }
+_SHAPES = {"visual", "collision", "material"}
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 Mimic = Literal["error", "free", "fix"]
+Massless = Literal["error", "weld"]
 Planar = Literal["axis", "z"]
 
 
 def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = False, *,
-              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "error", check_inertia: bool = True,
-              planar: Planar = "axis") -> Model:
+              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "free", check_inertia: bool = False,
+              massless: Massless = "weld", planar: Planar = "axis") -> Model:
     """Read a robot from a URDF file or text.
 
     Bodies are named after the links, coordinates after the joints (a floating joint ``j`` gives ``j.x`` ... ``j.qz``,
-    a planar one ``j.x``, ``j.y``, ``j.angle``). Meshes and package paths are never opened. Joint damping acts as
-    damping; limits and friction are kept as data in `Model.limits` and `Model.friction`. A root link called "world"
-    without inertia is the world itself. What has no part in the dynamics is listed once in a `ModelWarning`.
+    a planar one ``j.x``, ``j.y``, ``j.angle``). Joint damping acts as damping; limits and friction are kept as data in
+    `Model.limits` and `Model.friction`. A root link called "world" without inertia is the world itself.
+
+    Robot files are seldom free of slips. What still describes a machine is loaded, and one `ModelWarning` names all
+    that was not taken literally; files that contradict themselves are refused with the line.
 
     Parameters
     ----------
@@ -63,13 +68,16 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
         to the world.
     gravity : 3 numbers
         In world axes, m/s^2; URDF does not say.
-    mimic : "error", "free" or "fix"
-        What to do with a joint that mimics another one. A model has no joint whose coordinate moves two bodies, so by
-        default such a file is refused. "free" makes it a coordinate of its own (as Pinocchio does by default), "fix"
-        holds it where it is when the joint that it mimics is at zero.
+    mimic : "free", "fix" or "error"
+        What to do with a joint that mimics another one. A model has no coordinate that moves two joints, so "free"
+        makes it a coordinate of its own (as Pinocchio does by default), "fix" holds it where it is when the joint that
+        it mimics is at zero, "error" refuses the file.
     check_inertia : bool
         Refuse links whose inertia no rigid body has (negative, or against the triangle inequality of the principal
-        moments). Many robot files contain such links; False takes them as they are and lists them in the warning.
+        moments). Many robot files contain such links; they are taken as they are unless this is True.
+    massless : "weld" or "error"
+        What to do with a joint that moves nothing, because neither its link nor any link behind it has mass or inertia:
+        no force law defines its motion. "weld" fixes it at zero, "error" refuses the file.
     planar : "axis" or "z"
         Normal of the plane of a planar joint: its axis, (1, 0, 0) where none is given, as the format says; or z
         whatever the axis is, as in Pinocchio and Drake. Where the two differ, the warning names the joint.
@@ -100,31 +108,33 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     >>> model.damping
     array([0.3])
     """
-    if mimic not in ("error", "free", "fix"):
-        raise ModelError(f"load_urdf: mimic must be 'error', 'free' or 'fix', got {checks.show(mimic)}")
-    if planar not in ("axis", "z"):
-        raise ModelError(f"load_urdf: planar must be 'axis' or 'z', got {checks.show(planar)}")
+    for word, value, known in (("mimic", mimic, ("free", "fix", "error")), ("massless", massless, ("weld", "error")),
+                               ("planar", planar, ("axis", "z"))):
+        if value not in known:
+            expected = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+            raise ModelError(f"load_urdf: {word} must be {expected}, got {checks.show(value)}")
     document, source = xml.read(path_or_xml, "load_urdf")
     root = xml.parse(document, source)
-    if root.tag != "robot":
-        raise root.error("expected <robot> as the outermost element of a URDF file")
+    _refuse_other_formats(root)
     links = _by_name(root.all("link"), "link")
     joints = _by_name(root.all("joint"), "joint")
     if not links:
         raise root.error("the robot has no <link>")
     tree = _tree(root, links, joints)
+    notes = _Notes(root)
+    inertias = {link.text("name"): _inertial(link, check_inertia, notes) for link, _ in tree}
+    welded = _moving_nothing(tree, inertias, massless)
     builder = ModelBuilder(gravity=gravity, name=root.attributes.get("name", ""))
     names = _body_names(tree, floating_base)
-    suspects: list[str] = []  # links with an impossible inertia that is taken all the same
     for link, carrier in tree:
         if names[link.text("name")] == WORLD:
             continue  # the root link is the world itself
-        body: dict[str, Any] = _inertial(link, check_inertia, suspects)
+        body: dict[str, Any] = inertias[link.text("name")]
         if carrier is None:
             body["joint"] = Joint((Free(FLOATING_BASE),), "free") if floating_base else weld()
         else:
             body["parent"] = names[_reference(carrier, "parent")]
-            body |= _joint(carrier, joints, mimic, planar)
+            body |= _joint(carrier, joints, carrier.text("name") in welded, mimic, planar, notes)
         try:
             builder.add_body(names[link.text("name")], check_inertia=check_inertia, **body)
         except ModelError as error:
@@ -135,7 +145,10 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
         model = builder.build()
     except ModelError as error:
         raise root.error(_with_line(str(error), links)) from None
-    _warn(root, joints, mimic, planar, suspects)
+    notes.on_massless(welded)
+    notes.on_mimics(joints, welded, mimic)
+    notes.on_planes(joints, welded, planar)
+    notes.warn()
     return model
 
 
@@ -157,6 +170,22 @@ def rpy_matrix(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
             [-sp, cp * sr, cp * cr],
         ]
     )
+
+
+def _refuse_other_formats(root: Element) -> None:
+    """Name what a file is instead of URDF, and what reads it."""
+    if root.tag == "mujoco":
+        raise root.error("this is MJCF, MuJoCo's format; load_mjcf reads it")
+    if root.tag == "sdf":
+        raise root.error("this is SDF, which is not read; most robots in SDF have a URDF file beside it, or convert it")
+    if root.tag != "robot":
+        raise root.error("expected <robot> as the outermost element of a URDF file")
+    for element in root.walk():
+        if element.tag.startswith("xacro:") or any("${" in text for text in element.attributes.values()):
+            raise element.error(
+                "this is a xacro file, a template of a URDF file; expand it first with `xacro robot.urdf.xacro -o "
+                "robot.urdf` (from ROS, or pip install xacro)"
+            )
 
 
 # ---- the tree ------------------------------------------------------------------------------------------------------
@@ -256,7 +285,7 @@ def _origin(element: Element) -> _Placement:
     return _Placement(position, rpy_matrix(*origin.numbers("rpy", 3, (0.0, 0.0, 0.0))))
 
 
-def _inertial(link: Element, check_inertia: bool, suspects: list[str]) -> dict[str, Any]:
+def _inertial(link: Element, check_inertia: bool, notes: _Notes) -> dict[str, Any]:
     """mass, com and inertia about it in the axes of the link; nothing for a link without <inertial>."""
     inertial = link.one("inertial")
     if inertial is None:
@@ -279,11 +308,36 @@ def _inertial(link: Element, check_inertia: bool, suspects: list[str]) -> dict[s
     except ModelError as error:
         if check_inertia or not np.isfinite(J).all():
             raise inertia.error(f"{error} check_inertia=False takes it as it is") from None
-        suspects.append(link.text("name"))
+        notes.suspects.append(link.text("name"))
     return {"mass": kilograms, "com": place.position, "inertia": J}
 
 
-def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic, normal: Planar) -> dict[str, Any]:
+def _moving_nothing(tree: list[tuple[Element, Element | None]], inertias: dict[str, dict[str, Any]],
+                    massless: Massless) -> dict[str, Element]:
+    """The joints that move no mass, or turn no inertia, from the leaves to the root."""
+    mass = {name: float(body.get("mass", 0.0)) for name, body in inertias.items()}
+    solid = {name: bool(mass[name] or np.any(body.get("inertia", 0.0))) for name, body in inertias.items()}
+    idle: dict[str, Element] = {}
+    for link, carrier in reversed(tree):
+        if carrier is None:
+            break
+        name, kind = link.text("name"), carrier.text("type")
+        needs_mass = kind in ("prismatic", "floating", "planar")
+        if kind != "fixed" and not (mass[name] if needs_mass else solid[name]):
+            if massless == "error":
+                raise link.error(
+                    f"{carrier.what} moves nothing: neither link {name!r} nor any link behind it has mass"
+                    f'{"" if needs_mass else " or inertia"}; give it a mass, or load with massless="weld" to weld it'
+                )
+            idle[carrier.text("name")] = link
+        parent = _reference(carrier, "parent")
+        mass[parent] += mass[name]
+        solid[parent] |= solid[name]
+    return idle
+
+
+def _joint(joint: Element, joints: dict[str, Element], welded: bool, mimic: Mimic, normal: Planar, notes: _Notes,
+           ) -> dict[str, Any]:
     """The arguments of `ModelBuilder.add_body` that a joint decides."""
     name, kind = joint.text("name"), joint.text("type")
     if kind not in _TYPES:
@@ -291,7 +345,7 @@ def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic, normal: Pla
     place = _origin(joint)
     body: dict[str, Any] = {"position": place.position, "rotation": place.rotation}
     held = _mimicked(joint, joints, mimic)
-    if kind == "fixed":
+    if kind == "fixed" or welded:
         body["joint"] = weld()
         return body
     if kind == "floating":
@@ -309,11 +363,11 @@ def _joint(joint: Element, joints: dict[str, Element], mimic: Mimic, normal: Pla
         for word in ("damping", "friction"):
             value = dynamics.number(word, 0.0)
             if value < 0.0:
-                raise dynamics.error(f"{word} of joint {name!r} must not be negative, got {value}")
-            body[word] = value
+                notes.more.append(f"negative {word} of joint {name!r} left out")
+            body[word] = max(value, 0.0)
     limit = joint.one("limit")
     if limit is not None:
-        body["limits"] = _limits(limit, name, kind)
+        body["limits"] = _limits(limit, name, kind, notes)
     return body
 
 
@@ -329,15 +383,17 @@ def _axis(joint: Element) -> checks.Vec3:
         raise element.error(f"axis of joint {joint.text('name')!r}: {error}") from None
 
 
-def _limits(limit: Element, name: str, kind: str) -> tuple[float, float, float, float]:
+def _limits(limit: Element, name: str, kind: str, notes: _Notes) -> tuple[float, float, float, float]:
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
     if kind not in ("revolute", "prismatic"):
         lower, upper = -math.inf, math.inf
     elif lower > upper:
-        raise limit.error(f"joint {name!r}: the lower limit {lower} is above the upper limit {upper}")
+        notes.more.append(f"limits of joint {name!r} left out: the lower one, {lower}, is above the upper one, {upper}")
+        lower, upper = -math.inf, math.inf
     velocity, effort = (limit.number(word) if word in limit.attributes else math.inf for word in ("velocity", "effort"))
     if velocity < 0.0 or effort < 0.0:
-        raise limit.error(f"joint {name!r}: velocity and effort must not be negative")
+        notes.more.append(f"negative limit of the velocity or effort of joint {name!r} left out")
+        velocity, effort = (x if x >= 0.0 else math.inf for x in (velocity, effort))
     lower, upper, velocity, effort = (
         x if abs(x) < NO_LIMIT else math.copysign(math.inf, x) for x in (lower, upper, velocity, effort)
     )
@@ -375,32 +431,49 @@ def _with_line(message: str, links: dict[str, Element]) -> str:
     return message
 
 
-def _warn(root: Element, joints: dict[str, Element], mimic: Mimic, normal: Planar, suspects: list[str]) -> None:
-    """List what was not used, each tag once."""
-    ignored: Counter[str] = Counter()
-    stack = [root]
-    while stack:
-        element = stack.pop()
-        for child in element.children:
-            if child.tag in _READ.get(element.tag, ()):
-                stack.append(child)
-            elif element.tag in _READ:
-                ignored[child.tag] += 1
-    notes = []
-    if ignored:
-        notes.append("not used, as dynamics does not need it: " + ", ".join(
-            f"<{tag}> ({count})" for tag, count in sorted(ignored.items())))
-    followers = [name for name, joint in joints.items() if joint.one("mimic") is not None]
-    if followers:
-        done = "made coordinates of their own" if mimic == "free" else "held still"
-        notes.append(f"mimic joints {done}: {', '.join(followers)}")
-    oblique = [name for name, joint in joints.items()
-               if joint.text("type") == "planar" and _axis(joint) != (0.0, 0.0, 1.0)]
-    if oblique:
-        done = ("the plane is normal to the axis (Pinocchio takes z, as planar=\"z\" does)" if normal == "axis" else
-                "z is the normal, not the axis")
-        notes.append(f"planar joints {', '.join(oblique)}: {done}")
-    if suspects:
-        notes.append(f"links with an inertia that no rigid body has: {', '.join(suspects)}")
-    if notes:
-        warnings.warn(f"{root.source}{'; '.join(notes)}", ModelWarning, stacklevel=3)
+class _Notes:
+    """What was not taken literally; one warning in the end."""
+
+    def __init__(self, root: Element) -> None:
+        self.root = root
+        self.suspects: list[str] = []  # links with an impossible inertia
+        self.more: list[str] = []
+
+    def on_massless(self, welded: dict[str, Element]) -> None:
+        if welded:
+            ends = ", ".join(f"{joint} (link {link.text('name')!r})" for joint, link in reversed(welded.items()))
+            self.more.append(f"joints that move no mass are welded, as massless=\"weld\" says: {ends}")
+
+    def on_mimics(self, joints: dict[str, Element], welded: dict[str, Element], mimic: Mimic) -> None:
+        followers = [name for name, joint in joints.items() if joint.one("mimic") is not None and name not in welded]
+        if followers:
+            done = ("made coordinates of their own (mimic=\"fix\" holds them)" if mimic == "free" else "held still")
+            self.more.append(f"mimic joints {done}: {', '.join(followers)}")
+
+    def on_planes(self, joints: dict[str, Element], welded: dict[str, Element], normal: Planar) -> None:
+        oblique = [name for name, joint in joints.items() if joint.text("type") == "planar" and name not in welded
+                   and _axis(joint) != (0.0, 0.0, 1.0)]
+        if oblique:
+            done = ("the plane is normal to the axis (Pinocchio takes z, as planar=\"z\" does)" if normal == "axis" else
+                    "z is the normal, not the axis")
+            self.more.append(f"planar joints {', '.join(oblique)}: {done}")
+
+    def warn(self) -> None:
+        ignored: Counter[str] = Counter()
+        for element in self.root.walk(_READ):
+            first: set[str] = set()
+            for child in element.children:
+                if child.tag not in _READ[element.tag] | _SHAPES:
+                    ignored[child.tag] += 1
+                elif element.tag in ("link", "inertial", "joint") and child.tag not in _SHAPES:
+                    if child.tag in first:
+                        self.more.append(f"the second <{child.tag}> of {element.what} is not used")
+                    first.add(child.tag)
+        notes = list(self.more)
+        if self.suspects:
+            notes.insert(0, f"links with an inertia that no rigid body has, taken as it is: {', '.join(self.suspects)}")
+        if ignored:
+            tags = ", ".join(f"<{tag}> ({count})" for tag, count in sorted(ignored.items()))
+            notes.append(f"not used, as dynamics does not need it: {tags}")
+        if notes:
+            warnings.warn(f"{self.root.source}{'; '.join(notes)}", ModelWarning, stacklevel=3)

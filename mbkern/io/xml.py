@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -49,11 +49,17 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
     def one(self, tag: str) -> Element | None:
-        """The child of this tag; None without one, an error with several."""
-        found = list(self.all(tag))
-        if len(found) > 1:
-            raise found[1].error(f"{self.what} has a second <{tag}>; only one is allowed")
-        return found[0] if found else None
+        """The first child of this tag; None without one."""
+        return next(self.all(tag), None)
+
+    def walk(self, tags: Container[str] | None = None) -> Iterator[Element]:
+        """This element and all below it, in the order of the file; with `tags`, only along elements of these tags."""
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            if tags is None or element.tag in tags:
+                yield element
+                stack.extend(reversed(element.children))
 
     def text(self, name: str, default: str | None = None) -> str:
         """An attribute; an error if it is missing or empty and there is no default."""

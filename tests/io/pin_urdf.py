@@ -14,7 +14,11 @@ class PinUrdf:
     def __init__(self, path_or_xml, model, floating_base=False):
         text = str(path_or_xml)
         build = pin.buildModelFromXML if text.lstrip().startswith("<") else pin.buildModelFromUrdf
-        self.model = build(text, pin.JointModelFreeFlyer()) if floating_base else build(text)
+        theirs = build(text, pin.JointModelFreeFlyer()) if floating_base else build(text)
+        known = {e.name for body in model.body_specs for e in body.joint.elements}
+        known |= {name.removesuffix(".x") for name in known if name} | {"universe", "root_joint"}
+        welded = [k for k, name in enumerate(theirs.names) if name not in known]  # they move no mass
+        self.model = pin.buildReducedModel(theirs, welded, pin.neutral(theirs)) if welded else theirs
         self.model.gravity.linear[:] = model.gravity
         self.data = self.model.createData()
         self.ours = model

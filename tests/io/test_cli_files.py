@@ -18,7 +18,7 @@ def test_info(capsys):
     for words in ("6 bodies, 4 freedoms", "slider: prismatic", "(reach), 0.8 kg", "4 moving joints, 2 welds", "emh-"):
         assert words in out
     assert [line.split()[0] for line in out.splitlines() if " inf" in line] == ["turn"]
-    assert err.count("\n") == 1 and "note:" in err and "<visual> (1)" in err
+    assert err.count("\n") == 1 and "note:" in err and "<transmission> (1)" in err
 
 
 def test_simulate_writes_numbers_and_a_page(tmp_path, capsys):
@@ -33,9 +33,9 @@ def test_simulate_writes_numbers_and_a_page(tmp_path, capsys):
 
 
 def test_options_of_robot_files(capsys):
-    assert main(["info", str(HERE / "rover.urdf")]) == 2
+    assert main(["info", str(HERE / "rover.urdf"), "--mimic", "error"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-    assert main(["info", str(HERE / "rover.urdf"), "--mimic", "free", "--floating-base"]) == 0
+    assert main(["info", str(HERE / "rover.urdf"), "--floating-base"]) == 0
     assert "17 freedoms" in capsys.readouterr().out
     pytest.importorskip("mujoco", reason="needs MuJoCo: pip install mbkern[mjcf]")
     assert main(["info", str(HERE / "machine.xml")]) == 0
