@@ -27,13 +27,14 @@ autodoc_typehints = "none"  # the docstrings say shapes and units
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}  # .rst first: generated pages
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mbkern"
 html_static_path = ["_static"]
 html_theme_options = {
+    "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
