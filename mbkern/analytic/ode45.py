@@ -1,7 +1,7 @@
 """An emulation of MATLAB's ode45: Dormand-Prince 5(4) with its step control, its start and its output.
 
 Papers often state no more than "ode45" and a maximum step; to compare with their tables the very steps matter. This
-follows the documented behaviour with NormControl off: the error of a step is
+follows the documented behaviour with NormControl off: the error of a step is::
 
     h max_i |E_i| / max(|y_i|, |ynew_i|, AbsTol / RelTol)
 

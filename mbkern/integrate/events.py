@@ -92,7 +92,7 @@ class Event:
 
     @property
     def address(self) -> int:
-        """Of the C function double (double t, const double *y, int64 nq, int64 nv)."""
+        """Of the C function ``double (double t, const double *y, int64 nq, int64 nv)``."""
         return _callback(self.g).address
 
 
