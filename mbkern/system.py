@@ -628,8 +628,8 @@ class System:
             "dopri5" (Dormand-Prince 5(4), adaptive), "rk4" (classical, fixed step), "midpoint", "gauss4", "gauss6"
             (Gauss collocation of order 2, 4, 6: symplectic and symmetric, fixed step, no secular energy drift).
         rtol, atol : float
-            Tolerances of the local error of "dopri5": the root mean square of error / (atol + rtol ``|y|``) is at most 1,
-            y = (q, p). atol may be an array (nq + nv).
+            Tolerances of the local error of "dopri5": the root mean square of error / (atol + rtol ``|y|``) is at
+            most 1, y = (q, p). atol may be an array (nq + nv).
         step : float
             Fixed-step methods: the largest step; it is shortened so that a whole number of steps fills t_span.
             "dopri5": the first step, chosen automatically by default.
