@@ -41,33 +41,38 @@ def moving_elements(model: Model) -> list[tuple[Any, Any]]:
 
 
 def drive_fault(model: Model, t: float) -> StateError | None:
-    """The first drive that has no value at time t, in words; None when all have."""
+    """The first drive that has no value at time t, in words, what its function raised as the cause; None when all have."""
     for body in model.body_specs:
         for k, element in enumerate(body.joint.elements):
             if isinstance(element, Step) and isinstance(element.amount, Drive):
-                why = _no_value(element.amount, t)
+                why, cause = _no_value(element.amount, t)
                 if why:
-                    return StateError(f"body {body.name!r}: the drive of step {k + 1} of its joint ({element}) has no "
-                                      f"value at t = {t:g}; {why}")
+                    error = StateError(f"body {body.name!r}: the drive of step {k + 1} of its joint ({element}) has no "
+                                       f"value at t = {t:g}; {why}")
+                    error.__cause__ = cause
+                    return error
     return None
 
 
-def _no_value(drive: Drive, t: float) -> str:
-    """Why a drive has no value at time t, or nothing; the rules of :mod:`mbkern.core.drives`."""
+def _no_value(drive: Drive, t: float) -> tuple[str, Exception | None]:
+    """Why a drive has no value at time t (or nothing), and what its function raised; the rules of
+    :mod:`mbkern.core.drives`."""
     if isinstance(drive, Harmonic):
         angle = drive.omega * t + drive.phase
         if not abs(angle) <= ANGLE_LIMIT:
-            return f"omega t + phase is {angle:g}, and the sine of an angle beyond {ANGLE_LIMIT:g} means nothing"
+            return f"omega t + phase is {angle:g}, and the sine of an angle beyond {ANGLE_LIMIT:g} means nothing", None
     try:
         x, xdot, xddot = drive(t)
     except StateError:  # of a spline
-        return f"it is defined from t = {drive.t[0]:g} to {drive.t[-1]:g}" if isinstance(drive, Spline) else "it failed"
+        known = isinstance(drive, Spline)
+        return f"it is defined from t = {drive.t[0]:g} to {drive.t[-1]:g}" if known else "it failed", None
     except Exception as problem:  # of a user's function
-        return f"its function raised {type(problem).__name__}: {problem}"
+        name = getattr(getattr(drive, "f", None), "__name__", "?")
+        return f"its function {name!r} raised {type(problem).__name__}: {problem}", problem
     if abs(x) <= ANGLE_LIMIT and abs(xdot) <= LIMIT and abs(xddot) <= LIMIT:
-        return ""
+        return "", None
     return (f"it gives x = {x:g}, xdot = {xdot:g}, xddot = {xddot:g}, expected finite numbers, x within "
-            f"+-{ANGLE_LIMIT:g}, the others within +-{LIMIT:g}")
+            f"+-{ANGLE_LIMIT:g}, the others within +-{LIMIT:g}"), None
 
 
 def failure(model: Model, block: Array, work: Array, code: int, t: float) -> StateError:
@@ -95,6 +100,25 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
     return SingularInertiaError(
         f"body {body.name!r}: its {body.joint.kind} joint ({element}) has nothing to move at t = {t:g}: the "
         f"articulated inertia along it is zero to rounding; {remedy}", body.name, body.joint.kind)
+
+
+def load_fault(functions: dict[str, Any], model: Model, t: float, q: Array, p: Array) -> StateError | None:
+    """The first of the functions "tau", "wrench" that raises or gives no finite forces at a state, in words."""
+    from .callbacks import name_of, raised
+
+    for what, f in functions.items():
+        out = np.zeros(model.nv) if what == "tau" else np.zeros((model.n_bodies, 6))
+        where = f"the function {name_of(f)!r} for {what}"
+        cause = raised(f, t, q.copy(), p.copy(), out)
+        if cause is not None:
+            error = StateError(f"{where} raised {type(cause).__name__}: {cause} (t = {t:.9g} s)")
+            error.__cause__ = cause
+            return error
+        bad = ~(np.abs(out) <= checks.LIMIT)
+        if bad.any():
+            place = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+            return StateError(f"{where} gave out[{', '.join(map(str, place))}] = {out[place]} (t = {t:.9g} s)")
+    return None
 
 
 def error_of(model: Model, frame: Array) -> StateError | None:

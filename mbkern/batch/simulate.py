@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import threads as crew
-from ..callbacks import state_callback
+from ..callbacks import name_of, raised, state_callback
 from ..core.number import LANES
 from ..errors import StateError
 from ..inputs import Array
@@ -66,6 +66,8 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
         crew.run(work, workers, watch)
         if bar is not None:
             bar.show(done(), True)
+    for job in jobs:
+        run.note(job.fault)
     return run.solution()
 
 
@@ -91,6 +93,8 @@ class Run:
         self._output(reduce, reduce_size, t_eval)
         self.status: NDArray[np.int64] = np.full(total, LP.INTERRUPTED, np.int64)
         self.reached: Array = np.full(total, self.t0)
+        self.failed_at: Array = np.full(total, self.t0)
+        self.fault: Array = np.zeros(LP.FAULT)
         self.counts: NDArray[np.int64] = np.zeros((total, 2), np.int64)
         self.function, self.block = system._lanes if self.varied is None else system._varied
 
@@ -108,6 +112,7 @@ class Run:
 
     def _forces(self, tau: Any) -> None:
         model = self.system.model
+        self._tau = tau
         self.tau: Array = np.empty((0, model.nv))
         self.tau_call = 0
         self._alive: list[Any] = []
@@ -124,6 +129,7 @@ class Run:
     def _output(self, reduce: Any, reduce_size: Any, t_eval: Any) -> None:
         """What is kept: states at some times, or the numbers of a function."""
         model, ends = self.system.model, np.array([self.t0, self.t_end])
+        self._reduce = reduce
         self.final = isinstance(reduce, str) and reduce == "final"
         self.reduce_call = 0
         if self.final and t_eval is not None:
@@ -152,14 +158,32 @@ class Run:
             if t_eval is None:
                 self.slopes = False
 
+    def note(self, fault: Array) -> None:
+        """Where a user's function raised in a thread, see `kernels.lane_plan`; the state with the smallest number."""
+        state, before = fault[LP.FAULT_STATE], self.fault[LP.FAULT_STATE]
+        if state and (not before or state < before):
+            self.fault = fault
+
+    def _raised(self) -> str:
+        """What a user's function raised, in words: it is called once more."""
+        state, t, which = int(self.fault[LP.FAULT_STATE]) - 1, float(self.fault[LP.FAULT_TIME]), self.fault[LP.FAULT_IN]
+        if state < 0:
+            return ""
+        model, y = self.system.model, self.fault[LP.FAULT:]
+        what, f = ("tau", self._tau) if which == LP.IN_TAU else ("reduce", self._reduce)
+        out = np.zeros(model.nv) if which == LP.IN_TAU else self.kept[state].copy()
+        cause = raised(f, t, y[:model.nq].copy(), y[model.nq:].copy(), out, self.first + state)
+        why = "an exception" if cause is None else f"{type(cause).__name__}: {cause}"
+        return f"the function {name_of(f)!r} for {what} raised {why} (state {state}, t = {t:.9g} s)"
+
     def solution(self) -> BatchSolution:
         """The answer."""
-        span = (self.t0, self.t_end)
+        span, how = (self.t0, self.t_end), (self.status, self.reached, self.counts, self.system.model, self.failed_at,
+                                            self._raised())
         if self.reduce_call:
-            return BatchSolution(self.method.name, span, self.times, None, None, self.kept, self.status, self.reached,
-                                 self.counts)
+            return BatchSolution(self.method.name, span, self.times, None, None, self.kept, *how)
         q, p = (self.q[:, 0], self.p[:, 0]) if self.final else (self.q, self.p)
-        return BatchSolution(self.method.name, span, self.times, q, p, None, self.status, self.reached, self.counts)
+        return BatchSolution(self.method.name, span, self.times, q, p, None, *how)
 
 
 class Job:
@@ -188,9 +212,11 @@ class Job:
         lane = memory.lanes(LP.LANE)
         lane[LP.TIME] = run.t0
         vectors = memory.lanes(LP.VECTORS * (nq + nv) + nv + system._work_size)
+        scratch = np.zeros(nq + 2 * nv + LP.FAULT + nq + nv)
+        self.fault = scratch[nq + 2 * nv:]
         self._arguments = (plan, num, self.who, lane, vectors, run.atol, run.Q0, run.P0, run.tau, places, values, own,
-                           run.times, run.q, run.p, run.kept, run.status, run.reached, run.counts,
-                           np.zeros(nq + 2 * nv), np.zeros(1, np.int64))
+                           run.times, run.q, run.p, run.kept, run.status, run.reached, run.failed_at,
+                           run.counts, scratch, np.zeros(1, np.int64))
         self._budget = max(1, 4000 // max(nv, 1))
 
     def begin(self, begin: int, end: int) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.checks import CALLBACK_FAILED, SINGULAR
 from ..errors import StateError
-from ..explain import CODES
+from ..explain import CODES, drive_fault
 from ..inputs import Array
 from ..integrate.kernels import lane_plan as LP
+from ..model.model import Model
 
 REASONS = {
     LP.STEP_COLLAPSED: "the step size collapsed: a singularity or a jump in the forces is near, or the tolerances are "
@@ -58,7 +60,8 @@ class BatchSolution:
     """
 
     def __init__(self, integrator: str, t_span: tuple[float, float], t: Array, q: Array | None, p: Array | None,
-                 kept: Array | None, status: NDArray[np.int64], reached: Array, counts: NDArray[np.int64]) -> None:
+                 kept: Array | None, status: NDArray[np.int64], reached: Array, counts: NDArray[np.int64],
+                 model: Model, failed_at: Array, raised: str = "") -> None:
         self.integrator = integrator
         self.t_span = t_span
         self.t = t
@@ -68,6 +71,9 @@ class BatchSolution:
         self.status = status
         self.reached = reached
         self.steps, self.rejected = counts[:, 0], counts[:, 1]
+        self._model = model
+        self._failed_at = failed_at  # time of the evaluation that failed
+        self._raised = raised  # what a user's function raised, in words
 
     @property
     def success(self) -> bool:
@@ -100,7 +106,15 @@ class BatchSolution:
         code = int(self.status[i])
         if code == 0:
             return f"state {i} reached the end of t_span at t = {self.reached[i]:.9g} s"
-        return f"state {i} stopped at t = {self.reached[i]:.9g} s: {reason(code)}"
+        return f"state {i} stopped at t = {self.reached[i]:.9g} s: {self._reason(code, float(self._failed_at[i]))}"
+
+    def _reason(self, code: int, t: float) -> str:
+        """What a status means that came up at time t."""
+        if code == CALLBACK_FAILED and self._raised:
+            return self._raised
+        if code == SINGULAR and (fault := drive_fault(self._model, t)) is not None:
+            return str(fault)
+        return REASONS[code] if code in REASONS else CODES[code][1]
 
     def __len__(self) -> int:
         return int(self.status.size)
@@ -127,9 +141,6 @@ class BatchSolution:
 
         counts = np.stack([join("steps"), join("rejected")], axis=1)
         return BatchSolution(first.integrator, first.t_span, first.t, join("q"), join("p"), join("kept"),
-                             join("status"), join("reached"), counts)
+                             join("status"), join("reached"), counts, first._model, join("_failed_at"),
+                             next((part._raised for part in parts if part._raised), ""))
 
-
-def reason(code: int) -> str:
-    """What a status means."""
-    return REASONS[code] if code in REASONS else CODES[code][1]

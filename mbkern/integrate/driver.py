@@ -55,7 +55,7 @@ class Run:
                  max_step: float = np.inf, times: Array | None = None, save_every: int = 0, dense: bool = False,
                  events: list[Event] | None = None) -> None:
         n, events = problem.size, events or []
-        self.problem, self.integrator = problem, integrator
+        self.problem, self.integrator, self.watched = problem, integrator, events
         self.plan: NDArray[np.int64] = np.zeros(P.QUATERNIONS + problem.quaternions.size, np.int64)
         plan = self.plan
         self._run = kernels.run_explicit if integrator.kind in (P.RK4, P.DOPRI5) else kernels.run_implicit
@@ -119,24 +119,30 @@ class Run:
             return P.MORE
         return code
 
-    def failure(self, code: int) -> str:
-        """Words for a code that is a failure."""
+    def failure(self, code: int) -> tuple[str, BaseException | None]:
+        """Words for a code that is a failure, and what a user's function raised if that is the reason."""
         plan, t = self.plan, float(self.num[P.T])
-        if code == P.FAILED_RHS:
-            at = float(self.num[P.T_BAD])
-            reason = self.problem.explain(int(plan[P.CODE]), at)
-            if self.integrator.kind == P.GAUSS:
+        stopped = f"stopped at t = {t:.9g} s: "
+        if code in (P.FAILED_RHS, P.FAILED_EVENT):
+            at, y = float(self.num[P.T_BAD]), self._state_at_fault()
+            fault = (self.watched[plan[P.WORST]].fault(at, y[:self.problem.split], y[self.problem.split:])
+                     if code == P.FAILED_EVENT else self.problem.fault(int(plan[P.CODE]), at, y))
+            reason = str(fault) if fault is not None else self.problem.explain(int(plan[P.CODE]), at)
+            if self.integrator.kind == P.GAUSS and code == P.FAILED_RHS:
                 reason += f" (where the iteration of the stages went with step {abs(self.num[P.H]):g} s)"
-            return f"stopped at t = {t:.9g} s: {reason}"
+            return stopped + reason, fault.__cause__ if fault is not None else None
         if code == P.FAILED_STAGES:
-            return (f"stopped at t = {t:.9g} s: the stages of {self.integrator.name!r} did not converge with step "
-                    f"{abs(self.num[P.H]):g} s, neither by fixed-point nor by Newton iteration; take a smaller step")
-        if code == P.FAILED_EVENT:
-            return f"stopped at t = {t:.9g} s: event function number {plan[P.WORST]} is not a number"
+            return stopped + (
+                f"the stages of {self.integrator.name!r} did not converge with step {abs(self.num[P.H]):g} s, neither "
+                "by fixed-point nor by Newton iteration; take a smaller step"), None
         worst = self.problem.name(int(plan[P.WORST]))
-        return (f"stopped at t = {t:.9g} s: the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays "
-                f"above the tolerance; largest for {worst}: a singularity or a jump in the forces is near, or the "
-                "tolerances are too tight")
+        return stopped + (
+            f"the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays above the tolerance; largest for "
+            f"{worst}: a singularity or a jump in the forces is near, or the tolerances are too tight"), None
+
+    def _state_at_fault(self) -> Array:
+        at = int(self.plan[P.Y_BAD])
+        return self.work[at:at + self.problem.size].copy()
 
 
 @dataclass
@@ -169,10 +175,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: status "finished", "event", "interrupted" or "failed", and a sentence."""
+    """How a run ended: status "finished", "event", "interrupted" or "failed", a sentence, and what was raised."""
 
     status: str
     message: str
+    cause: BaseException | None = None
 
 
 def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
@@ -202,7 +209,7 @@ def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
         if bar is not None:
             bar.show(t, float(num[P.H]), int(plan[P.ACCEPTED]), True)
         return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(num[P.T_END]):.9g} s")
-    return Outcome("failed", run.failure(code))
+    return Outcome("failed", *run.failure(code))
 
 
 def joined(parts: list[Any], width: int | None = None) -> Any:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import carray, cfunc, types
 from numba.core.dispatcher import Dispatcher
+from numpy import nan
 
+from ..callbacks import attempt, raised
 from ..errors import StateError
 from ..inputs import Array
 from ..model.checks import show
@@ -82,7 +84,11 @@ class Event:
 
     def value(self, t: float, q: Array, p: Array) -> float:
         """g at a state, checked."""
-        value = self.g(t, q, p)
+        try:
+            value = self.g(t, q, p)
+        except Exception as error:
+            raise StateError(f"event {self.name}: expected a function g(t, q, p) -> float, but at t = {t:g} it raised "
+                             f"{type(error).__name__}: {error}") from error
         if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
             raise StateError(f"event {self.name}: expected g(t, q, p) to return a number whose sign changes at the "
                              f"event, got {show(value)}")
@@ -90,9 +96,18 @@ class Event:
             raise StateError(f"event {self.name}: g is not a number at t = {t:g}")
         return float(value)
 
+    def fault(self, t: float, q: Array, p: Array) -> StateError:
+        """Why g has no value at a state, in words; what it raised is the cause."""
+        cause = raised(self.g, t, q, p)
+        if cause is None:
+            return StateError(f"the event function {self.name!r} is not a number (t = {t:.9g} s)")
+        error = StateError(f"the event function {self.name!r} raised {type(cause).__name__}: {cause} (t = {t:.9g} s)")
+        error.__cause__ = cause
+        return error
+
     @property
     def address(self) -> int:
-        """Of the C function ``double (double t, const double *y, int64 nq, int64 nv)``."""
+        """Of the C function ``double (double t, const double *y, int64 nq, int64 nv)``; not a number where g raises."""
         return _callback(self.g).address
 
 
@@ -123,7 +138,8 @@ def _callback(g: Any) -> Any:
         @cfunc(_SIGNATURE)
         def callback(t, y, nq, nv):
             state = carray(y, nq + nv)
-            return float(g(t, state[:nq], state[nq:]))
+            good, value = attempt(g, (t, state[:nq], state[nq:]))
+            return float(value) if good else nan
     except Exception as error:
         raise StateError(f"event {g.__name__}: it does not compile as g(t, q, p) -> float for float64 t and arrays: "
                          f"{error}") from error

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from .. import plain
 from ..core import checks
-from ..embed.frame import Frame, make_frame
-from ..explain import CODES, singular
+from ..embed.frame import make_frame
+from ..errors import StateError
+from ..explain import CODES, load_fault, singular
+from ..inputs import Array
 from ..model.model import Model
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ class Problem:
         (i) -> what unknown i is, for messages.
     alive : object
         Keeps what the addresses point at.
+    fault : callable
+        (code, t, y) -> the error of a user's function that has no value there, with what it raised as its cause;
+        None when the reason is another one.
     """
 
     address: int
@@ -52,17 +57,29 @@ class Problem:
     explain: Callable[[int, float], str]
     name: Callable[[int], str]
     alive: Any = None
+    fault: Callable[[int, float, Array], StateError | None] = lambda code, t, y: None
+
 
 def problem_of(system: System, tau: Any = None, wrench: Any = None) -> Problem:
     """Hamilton's equations of a system with joint forces and wrenches: numbers or njit f(t, q, p, out)."""
     frame = make_frame(system, tau, wrench)
     model = system.model
 
+    functions = {what: f for what, f in (("tau", tau), ("wrench", wrench)) if callable(f)}
+
     def explain(code: int, t: float) -> str:
-        return _reason(model, frame, code, t)
+        return _reason(code)
+
+    def fault(code: int, t: float, y: Array) -> StateError | None:
+        if code == checks.SINGULAR:
+            size = int(frame.array[L.SIZE])
+            return singular(model, frame.array[:size], frame.array[size:], t)
+        if code in (checks.CALLBACK_FAILED, checks.BAD_TAU):
+            return load_fault(functions, model, t, y[:model.nq], y[model.nq:])
+        return None
 
     return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq + model.nv, model.nq,
-                   model._quaternions, explain, lambda i: _name(model, i), frame)
+                   model._quaternions, explain, lambda i: _name(model, i), frame, fault)
 
 
 def _name(model: Model, i: int) -> str:
@@ -75,11 +92,8 @@ def _name(model: Model, i: int) -> str:
     return f"{'coordinate' if q else 'momentum of'} {names[j]!r} (body {body!r})"
 
 
-def _reason(model: Model, frame: Frame, code: int, t: float) -> str:
+def _reason(code: int) -> str:
     """Why the right-hand side of a system failed."""
-    if code == checks.SINGULAR:
-        size = int(frame.array[L.SIZE])
-        return str(singular(model, frame.array[:size], frame.array[size:], t))
     if code == checks.BAD_QUATERNION:
         return "a quaternion leaves the unit sphere within a step; a smaller step is needed"
     return CODES[code or checks.NOT_FINITE][1]

@@ -61,7 +61,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     counts = tuple(int(run.plan[k]) for k in (P.NFEV, P.ACCEPTED, P.REJECTED))
     return Solution(system, method.name, t, y, outcome.status, outcome.message, counts,
                     records(record, watched, model.nq, y0.size), dense_output, tau is not None or wrench is not None,
-                    float(run.num[P.T]))
+                    float(run.num[P.T]), outcome.cause)
 
 
 def state(system: System, q: Any, p: Any) -> Array:

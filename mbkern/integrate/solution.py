@@ -85,6 +85,8 @@ class Solution:
         "finished", "event", "interrupted" or "failed".
     message : str
         The same as a sentence, with time, body and reason of a failure.
+    cause : Exception or None
+        What a function of yours (tau, wrench, event, drive) raised, when that ended the run.
     nfev : int
         Evaluations of the right-hand side.
     n_accepted, n_rejected : int
@@ -108,7 +110,8 @@ class Solution:
     """
 
     def __init__(self, system: System, integrator: str, t: Array, y: Array, status: str, message: str, counts: Any,
-                 events: list[EventRecord], dense: DenseOutput | None, loads: bool, t_end: float) -> None:
+                 events: list[EventRecord], dense: DenseOutput | None, loads: bool, t_end: float,
+                 cause: BaseException | None = None) -> None:
         nq = system.model.nq
         self.system = system
         self.integrator = integrator
@@ -118,6 +121,7 @@ class Solution:
         self.success = status in ("finished", "event")
         self.status = status
         self.message = message
+        self.cause = cause
         self.nfev, self.n_accepted, self.n_rejected = counts
         self.events = events
         self._dense = dense

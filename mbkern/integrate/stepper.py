@@ -172,4 +172,5 @@ class Stepper:
 
     def _fail_if(self, code: int) -> None:
         if code not in (P.MORE, P.FINISHED):
-            raise IntegrationError(self._run.failure(code))
+            message, cause = self._run.failure(code)
+            raise IntegrationError(message) from cause

@@ -9,7 +9,7 @@ from ...core.cabi import call_ode
 from ...core.jit import exact
 from ...core.number import get, put
 from .calls import load_double
-from .plan import CODE, N, N_QUATERNIONS, NFEV, QUATERNIONS, RHS, STATUS, T_BAD, USER
+from .plan import CODE, N, N_QUATERNIONS, NFEV, QUATERNIONS, RHS, STATUS, T_BAD, USER, Y_BAD
 
 
 @exact
@@ -27,7 +27,7 @@ def evaluate(plan, num, t, work, y, out):
         code = load_double(plan[STATUS])
         if code != 0.0:
             plan[CODE] = int(code)
-            num[T_BAD] = t
+            num[T_BAD], plan[Y_BAD] = t, y
             return False
     return True
 

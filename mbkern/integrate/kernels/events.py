@@ -10,16 +10,20 @@ from .calls import call_event
 from .common import at
 from .dense import interpolate
 from .plan import (
-    ADDRESS, DIRECTION, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, LEFT, MORE, N, N_EVENTS, SIDE, SPLIT, T, TEMP, WORST, Y,
-    Y_NEW,
+    ADDRESS, DIRECTION, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, LEFT, MORE, N, N_EVENTS, SIDE, SPLIT, T, T_BAD, TEMP,
+    WORST, Y, Y_BAD, Y_NEW,
 )
 
 EPSILON = 2.220446049250313e-16
 
 
 @exact
-def event_value(plan, address, t, work, y):
-    return call_event(address, t, work, y, plan[SPLIT], plan[N] - plan[SPLIT])
+def event_value(plan, num, address, t, work, y):
+    """g(t, y) for the vector at place y; where it is not a number (or g raised), T_BAD and Y_BAD say so."""
+    g = call_event(address, t, work, y, plan[SPLIT], plan[N] - plan[SPLIT])
+    if not g == g:
+        num[T_BAD], plan[Y_BAD] = t, y
+    return g
 
 
 @exact
@@ -31,7 +35,7 @@ def sign_of(g):
 def start_events(plan, num, events, work):
     """Signs of all event functions at the beginning; MORE, or FAILED_EVENT when one is not a number."""
     for e in range(plan[N_EVENTS]):
-        g = event_value(plan, events[e, ADDRESS], num[T], work, at(plan, Y))
+        g = event_value(plan, num, events[e, ADDRESS], num[T], work, at(plan, Y))
         if not g == g:
             plan[WORST] = e
             return FAILED_EVENT
@@ -40,12 +44,12 @@ def start_events(plan, num, events, work):
 
 
 @exact
-def locate(plan, address, t, h, g_end, side, work):
+def locate(plan, num, address, t, h, g_end, side, work):
     """theta of the crossing, as the end of a bracket where g has left the sign `side`."""
     y = at(plan, TEMP)
     a, b = 0.0, 1.0
     interpolate(plan, 0.0, work, work, y)
-    g_a, g_b = event_value(plan, address, t, work, y), g_end
+    g_a, g_b = event_value(plan, num, address, t, work, y), g_end
     if sign_of(g_a) != side:  # rounding at the beginning of the step
         g_a = -g_b
     width = 4.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
@@ -59,7 +63,7 @@ def locate(plan, address, t, h, g_end, side, work):
         # keep off the ends, or false position would close the bracket from one side only
         x = min(max(x, a + 0.25 * width), b - 0.25 * width)
         interpolate(plan, x, work, work, y)
-        g = event_value(plan, address, t + x * h, work, y)
+        g = event_value(plan, num, address, t + x * h, work, y)
         if not g == g:
             return -1.0
         if sign_of(g) == side:
@@ -87,14 +91,14 @@ def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y
     found = 0
     for e in range(count):
         theta_of[e] = 2.0
-        g = event_value(plan, events[e, ADDRESS], t + h, work, y_new)
+        g = event_value(plan, num, events[e, ADDRESS], t + h, work, y_new)
         if not g == g:
             plan[WORST] = e
             return FAILED_EVENT, 0.0
         side, new = events[e, SIDE], sign_of(g)
         events[e, SIDE] = new
         if side != 0 and new != side and events[e, DIRECTION] * side <= 0:
-            theta_of[e] = locate(plan, events[e, ADDRESS], t, h, g, side, work)
+            theta_of[e] = locate(plan, num, events[e, ADDRESS], t, h, g, side, work)
             if theta_of[e] < 0.0:
                 plan[WORST] = e
                 return FAILED_EVENT, 0.0

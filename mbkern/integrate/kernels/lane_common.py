@@ -9,8 +9,9 @@ from ...core.jit import checked, exact
 from ...core.lanes import ROW, add_sizes, call_lanes
 from ...core.number import LANES, all_at_most, get, lanes_at, put, root
 from .lane_plan import (
-    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FIRST, MOVED, N, N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS,
-    RHS, STATE, T_EVAL, TAU, TAU_CALL, VECTORS,
+    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FAULT, FAULT_IN, FAULT_STATE, FAULT_TIME, FIRST, IN_TAU, MOVED, N,
+    N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS, STATE, T_ASKED, T_BAD, T_EVAL, TAU, TAU_CALL,
+    VECTORS,
 )
 
 
@@ -82,6 +83,17 @@ def put_forces(plan, who, vectors, tau, k):
 
 
 @exact
+def note_fault(plan, which, state, t, scratch):
+    """A user's function has raised for the state in `scratch`: remember the state with the smallest number."""
+    n = plan[N]
+    at = n + plan[NV]
+    if scratch[at + FAULT_STATE] == 0.0 or state + 1 < scratch[at + FAULT_STATE]:
+        scratch[at + FAULT_STATE], scratch[at + FAULT_TIME], scratch[at + FAULT_IN] = state + 1, t, which
+        for i in range(n):
+            scratch[at + FAULT + i] = scratch[i]
+
+
+@exact
 def ask_forces(plan, lane, who, vectors, source, scratch, done):
     """Joint forces of the user's function for the states in all lanes."""
     n, nq, nv = plan[N], plan[NQ], plan[NV]
@@ -96,6 +108,8 @@ def ask_forces(plan, lane, who, vectors, source, scratch, done):
                       plan[FIRST] + who[STATE, k], done.ctypes.data)
             if done[0] == 0:
                 who[FAIL, k] = CALLBACK_FAILED
+                lane[T_BAD, k] = lane[T_EVAL, k]
+                note_fault(plan, IN_TAU, who[STATE, k], lane[T_EVAL, k], scratch)
             for j in range(nv):
                 vectors[VECTORS * n + j, k] = out[j]
 
@@ -109,6 +123,7 @@ def evaluate(plan, lane, who, vectors, tau, scratch, done, source, target):
     n, kind = plan[N], plan[TAU]
     if kind == CALL_TAU:
         ask_forces(plan, lane, who, vectors, source, scratch, done)
+    put(lane, T_ASKED, get(lane, T_EVAL))
     at, own = vectors.ctypes.data, lane.ctypes.data
     forces = at + ROW * VECTORS * n
     call_lanes(plan[RHS], own + ROW * T_EVAL, at + ROW * n * source, 0 if kind == NO_TAU else forces,
@@ -117,6 +132,7 @@ def evaluate(plan, lane, who, vectors, tau, scratch, done, source, target):
         if lane[CODES, k] != 0.0:
             if who[FAIL, k] == 0:
                 who[FAIL, k] = int(lane[CODES, k])
+                lane[T_BAD, k] = lane[T_ASKED, k]
             if who[STATE, k] >= 0 and (kind == EACH_TAU or kind == ONE_TAU):
                 put_forces(plan, who, vectors, tau, k)
 

@@ -5,6 +5,7 @@ num       float64: times and tolerances that all states share (places T0, T_END,
 who       int64, (rows, LANES): which state a lane carries, and its counters
 lane      float64, (rows, LANES): its time, steps and errors
 vectors   float64, (rows, LANES): vectors of the N unknowns one after another, joint forces, the workspace of f
+scratch   float64: one state (N), its joint forces (NV), and where a user's function raised (FAULT + N)
 """
 
 # ---- plan ----
@@ -44,12 +45,18 @@ ERROR = 8
 DQ, DP, SLOPE_Q, SLOPE_P, SIZE_Q, SIZE_P = 9, 10, 11, 12, 13, 14  # midpoint: changes, slopes and sizes of q and p
 BEFORE = 15
 D0, D1 = 16, 17  # first step
-LANE = 18
+T_ASKED, T_BAD = 18, 19  # times of the last evaluation, and of the last one that failed
+LANE = 20
 
 # ---- vectors ----
 Y, Y_NEW, STAGE, NEW_SLOPE, LOST = 0, 1, 2, 3, 4
 K1, K2, K3, K4, K5, K6, K7 = 5, 6, 7, 8, 9, 10, 11
 VECTORS = 12
+
+# ---- the fault in scratch: of the state with the smallest number ----
+FAULT_STATE, FAULT_TIME, FAULT_IN = 0, 1, 2  # number of the state plus 1 (0: none), time, function; then y
+FAULT = 3
+IN_TAU, IN_REDUCE = 0, 1
 
 # ---- status of a state beside those of core.checks ----
 STEP_COLLAPSED, NOT_CONVERGED, INTERRUPTED = 20, 21, 22

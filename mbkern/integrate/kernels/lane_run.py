@@ -15,13 +15,14 @@ from ...core.number import LANES, array_at, lanes_at
 from .dopri5 import NO_STEP, next_step
 from .events import EPSILON
 from .lane_common import (
-    call_user, check_finite, column_out, copy_column, copy_moved, evaluate, put_forces, unit_lane_quaternions,
+    call_user, check_finite, column_out, copy_column, copy_moved, evaluate, note_fault, put_forces,
+    unit_lane_quaternions,
 )
 from .lane_plan import (
-    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, K1, K3, K4, K5, K6, K7, LOST, METHOD,
-    MOVED, N, N_QUATERNIONS, N_STEPS, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, OUTPUT, QUATERNIONS,
-    REDUCE_CALL, REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEP_COLLAPSED, STEPS, T_EVAL, T_NEW,
-    TAU, TIME, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
+    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, IN_REDUCE, K1, K3, K4, K5, K6, K7, LOST,
+    METHOD, MOVED, N, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, N_QUATERNIONS, N_STEPS, OUTPUT, QUATERNIONS,
+    REDUCE_CALL, REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEPS, STEP_COLLAPSED, TAU, TIME, T_BAD,
+    T_EVAL, T_NEW, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
 )
 from .lane_steps import dopri5_lanes, end_slopes, first_steps, midpoint_lanes, rk4_lanes
 from .plan import DOPRI5, FINISHED, H, MAX_STEP, MORE, RK4, T0, T_END
@@ -40,7 +41,7 @@ def begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own,
     who[STATE, k] = s
     who[NEW, k] = 1
     who[STARTED, k] = plan[METHOD] == DOPRI5
-    lane[TIME, k] = lane[T_EVAL, k] = num[T0]
+    lane[TIME, k] = lane[T_EVAL, k] = lane[T_BAD, k] = num[T0]
     lane[WANTED, k] = num[H]
     lane[STEP, k] = 0.0
     lane[ERROR_OLD, k] = 1e-4
@@ -77,11 +78,12 @@ def unit_column(plan, vectors, k):
 
 
 @exact
-def end_state(plan, lane, who, code, status, reached, counts, k):
+def end_state(plan, lane, who, code, status, reached, failed_at, counts, k):
     """The state in lane k is done."""
     s = who[STATE, k]
     status[s] = code
     reached[s] = lane[TIME, k]
+    failed_at[s] = lane[T_BAD, k]
     counts[s, 0] = who[STEPS, k]
     counts[s, 1] = who[REJECTED, k]
     who[STATE, k] = -1
@@ -126,7 +128,7 @@ def write(out_q, out_p, s, j, y):
 
 
 @exact
-def give(plan, who, t, y, j, out_q, out_p, kept, done, k):
+def give(plan, who, t, y, j, out_q, out_p, kept, scratch, done, k):
     """Write the state y as output number j, or let the user's function see it; whether all went well."""
     s, nq = who[STATE, k], plan[NQ]
     if plan[OUTPUT] == WRITE_TIMES:
@@ -135,6 +137,8 @@ def give(plan, who, t, y, j, out_q, out_p, kept, done, k):
     done[0] = 0
     call_user(plan[REDUCE_CALL], t, y.ctypes.data, y.ctypes.data + 8 * nq, kept[s].ctypes.data, plan[FIRST] + s,
               done.ctypes.data)
+    if done[0] == 0:
+        note_fault(plan, IN_REDUCE, s, t, scratch)
     return done[0] != 0
 
 
@@ -146,7 +150,7 @@ def give_step(plan, lane, who, vectors, times, out_q, out_p, kept, scratch, done
     y = scratch[:n]
     if plan[OUTPUT] == REDUCE_STEPS:
         column_out(vectors, n, Y_NEW, k, y)
-        return give(plan, who, t_new, y, 0, out_q, out_p, kept, done, k)
+        return give(plan, who, t_new, y, 0, out_q, out_p, kept, scratch, done, k)
     j = who[NEXT_EVAL, k]
     good = True
     while good and j < times.shape[0] and (times[j] <= t_new if h > 0.0 else times[j] >= t_new):
@@ -154,7 +158,7 @@ def give_step(plan, lane, who, vectors, times, out_q, out_p, kept, scratch, done
             column_out(vectors, n, Y_NEW, k, y)
         else:
             between(plan, vectors, (times[j] - t) / h, h, k, y)
-        good = give(plan, who, times[j], y, j, out_q, out_p, kept, done, k)
+        good = give(plan, who, times[j], y, j, out_q, out_p, kept, scratch, done, k)
         j += 1
     who[NEXT_EVAL, k] = j
     return good
@@ -167,7 +171,7 @@ def give_first(plan, num, who, vectors, times, out_q, out_p, kept, scratch, done
     if plan[OUTPUT] == REDUCE_STEPS or (times.shape[0] > 0 and times[0] == num[T0]):
         column_out(vectors, plan[N], Y, k, y)
         who[NEXT_EVAL, k] = 1
-        return give(plan, who, num[T0], y, 0, out_q, out_p, kept, done, k)
+        return give(plan, who, num[T0], y, 0, out_q, out_p, kept, scratch, done, k)
     return True
 
 
@@ -242,7 +246,7 @@ def judge(num, lane, who, k):
 
 @checked
 def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, own, times, out_q, out_p, kept, status,
-              reached, counts, scratch, done):
+              reached, failed_at, counts, scratch, done):
     """Steps until all states of the piece are done or the budget is used up."""
     n, method = plan[N], plan[METHOD]
     for _ in range(plan[BUDGET]):
@@ -251,7 +255,7 @@ def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, 
             while who[STATE, k] < 0 and plan[NEXT] < plan[END]:
                 code = begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own, k)
                 if code != OK:
-                    end_state(plan, lane, who, code, status, reached, counts, k)
+                    end_state(plan, lane, who, code, status, reached, failed_at, counts, k)
             busy += who[STATE, k] >= 0
         if busy == 0:
             return FINISHED
@@ -264,7 +268,7 @@ def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, 
                 if not give_first(plan, num, who, vectors, times, out_q, out_p, kept, scratch, done, k):
                     who[FAIL, k] = CALLBACK_FAILED
             if who[FAIL, k] != 0:
-                end_state(plan, lane, who, who[FAIL, k], status, reached, counts, k)
+                end_state(plan, lane, who, who[FAIL, k], status, reached, failed_at, counts, k)
             else:
                 aim(plan, num, lane, who, k)
         if method == DOPRI5:
@@ -298,7 +302,7 @@ def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, 
             if who[STATE, k] < 0:
                 continue
             if who[FAIL, k] != 0:
-                end_state(plan, lane, who, who[FAIL, k], status, reached, counts, k)
+                end_state(plan, lane, who, who[FAIL, k], status, reached, failed_at, counts, k)
             elif lane[TIME, k] == num[T_END]:
-                end_state(plan, lane, who, OK, status, reached, counts, k)
+                end_state(plan, lane, who, OK, status, reached, failed_at, counts, k)
     return MORE

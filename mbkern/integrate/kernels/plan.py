@@ -22,10 +22,11 @@ ROWS, NEXT_EVAL, DENSE_ROWS, EVENT_ROWS = 18, 19, 20, 21  # what has been writte
 FRESH = 22  # whether the vector K1 is f(t, y)
 STARTED = 23  # Gauss: whether the stages of the step before are known; dopri5: whether the step may grow
 CODE = 24  # status of f where it failed
-WORST = 25  # unknown with the largest error (step size collapse), or number of the event that is not a number
+WORST = 25  # unknown with the largest error (step size collapse), or number of the event that failed
 NEWTON, FACTORED = 26, 27  # Gauss: whether Newton iteration is in use, and has a matrix
-N_QUATERNIONS = 28
-QUATERNIONS = 29  # places of the quaternions in y from here on
+Y_BAD = 28  # place in work of the state where f or an event function failed, at T_BAD
+N_QUATERNIONS = 29
+QUATERNIONS = 30  # places of the quaternions in y from here on
 
 RK4, DOPRI5, GAUSS = 0, 1, 2
 NOTHING, STEPS, TIMES = 0, 1, 2  # OUTPUT
@@ -36,7 +37,7 @@ H = 3  # the next step, with its sign
 H_LAST = 4  # the last accepted step
 MAX_STEP, RTOL = 5, 6
 ERROR_OLD = 7  # of the last accepted step, for the PI control
-T_BAD = 8  # when f failed
+T_BAD = 8  # when f or an event function failed
 NUM = 9
 
 # ---- work: number of the vector ----

@@ -13,7 +13,7 @@ from .plan import (
     ACCEPTED, BUDGET, CODE, DENSE, DENSE_AT, DENSE_ROWS, DOPRI5, ERROR_OLD, EVENT_ROWS, EVENT_STOP, FAILED_RHS,
     FAILED_STAGES, FAILED_STEP, FINISHED, FRESH, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS, N_STEPS,
     NEED_MATRIX, NEXT_EVAL, OUTPUT, REJECTED, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
-    Y, Y_NEW,
+    Y, Y_BAD, Y_NEW,
 )
 from .rk4 import rk4_step
 
@@ -28,7 +28,7 @@ def start(plan, num, events, times, out_t, out_y, work):
     if not evaluate(plan, num, num[T], work, y, at(plan, K1)):
         return FAILED_RHS
     if not finite(work, at(plan, K1), plan[N]):
-        num[T_BAD] = num[T]
+        num[T_BAD], plan[Y_BAD] = num[T], y
         return FAILED_RHS
     plan[FRESH] = 1
     if plan[METHOD] == DOPRI5 and num[H] == 0.0:
@@ -180,6 +180,7 @@ def loop(step, plan, num, work, times, out_t, out_y, dense_t, dense_r, events, t
         if plan[N_EVENTS] > 0:
             code, theta = step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y, work)
             if code != MORE and code != EVENT_STOP:
+                plan[ACCEPTED] -= 1  # the step does not count: how it ends is not known
                 return code
             if code == EVENT_STOP:
                 t_new = t + theta * h
