@@ -59,8 +59,9 @@ def attempt(typingctx, f, arguments):
     def codegen(context, builder, sig, args):
         compiled = f.dispatcher.get_compile_result(call)
         context.add_linking_libs([compiled.library])
-        status, value = context.call_internal_no_propagate(
-            builder, compiled.fndesc, call, cgutils.unpack_tuple(builder, args[1]))
+        given = cgutils.unpack_tuple(builder, args[1])
+        defaults = [context.get_constant_null(kind) for kind in call.args[len(given):]]  # their types are their values
+        status, value = context.call_internal_no_propagate(builder, compiled.fndesc, call, given + defaults)
         with cgutils.if_unlikely(builder, status.is_error):
             python = context.get_python_api(builder)
             lock = python.gil_ensure()

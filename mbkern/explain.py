@@ -41,7 +41,7 @@ def moving_elements(model: Model) -> list[tuple[Any, Any]]:
 
 
 def drive_fault(model: Model, t: float) -> StateError | None:
-    """The first drive that has no value at time t, in words, what its function raised as the cause; None when all have."""
+    """The first drive that has no value at time t, in words; None when all have. What it raised is the cause."""
     for body in model.body_specs:
         for k, element in enumerate(body.joint.elements):
             if isinstance(element, Step) and isinstance(element.amount, Drive):
@@ -64,8 +64,9 @@ def _no_value(drive: Drive, t: float) -> tuple[str, Exception | None]:
     try:
         x, xdot, xddot = drive(t)
     except StateError:  # of a spline
-        known = isinstance(drive, Spline)
-        return f"it is defined from t = {drive.t[0]:g} to {drive.t[-1]:g}" if known else "it failed", None
+        if isinstance(drive, Spline):
+            return f"it is defined from t = {drive.t[0]:g} to {drive.t[-1]:g}", None
+        return "it failed", None
     except Exception as problem:  # of a user's function
         name = getattr(getattr(drive, "f", None), "__name__", "?")
         return f"its function {name!r} raised {type(problem).__name__}: {problem}", problem
@@ -114,10 +115,11 @@ def load_fault(functions: dict[str, Any], model: Model, t: float, q: Array, p: A
             error = StateError(f"{where} raised {type(cause).__name__}: {cause} (t = {t:.9g} s)")
             error.__cause__ = cause
             return error
-        bad = ~(np.abs(out) <= checks.LIMIT)
+        bad = ~(np.abs(out) <= LIMIT)
         if bad.any():
             place = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-            return StateError(f"{where} gave out[{', '.join(map(str, place))}] = {out[place]} (t = {t:.9g} s)")
+            return StateError(f"{where} gave out[{', '.join(map(str, place))}] = {out[place]}: not finite, or beyond "
+                              f"{LIMIT:g} (t = {t:.9g} s)")
     return None
 
 
