@@ -29,7 +29,8 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
 
     Bodies and coordinates have the names of bodies and joints. Coordinates are MuJoCo's qpos, in the same order; a free
     joint's linear speeds are in body axes here and in world axes there. Armature, springs, dampers and gravity act as
-    in MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`. What has no place
+    in MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`, sites in
+    `Model.frames` (a site with the name of a body gets "_site" behind it). What has no place
     in the model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
 
     Parameters
@@ -107,6 +108,7 @@ class _Reader:
                 raise ModelError(f"load_mjcf: {error}") from None
         if not len(builder):
             raise ModelError("load_mjcf: the worldbody has no body")
+        self._add_sites(builder)
         model = builder.build()
         self._list_unused()
         if self.notes:
@@ -190,6 +192,17 @@ class _Reader:
         if len(joints) > 1:
             return "custom"
         return ("free", "ball", "prismatic", "revolute")[int(self.m.jnt_type[joints[0]])]
+
+    def _add_sites(self, builder: ModelBuilder) -> None:
+        """Sites as frames; those of MuJoCo may have the name of a body, ours may not."""
+        m = self.m
+        taken = {WORLD, *self.names}
+        for k in range(m.nsite):
+            given = m.site(k).name or f"site{k}"
+            variants = (f"{given}{'_site' * (j > 0)}{'_' * (j - 1)}" for j in range(m.nsite + 2))
+            name = next(variant for variant in variants if variant not in taken)
+            taken.add(name)
+            builder.add_frame(name, self.names[int(m.site_bodyid[k])], m.site_pos[k].tolist(), _unit(m.site_quat[k]))
 
     # ---- names ------------------------------------------------------------------------------------------------------
 

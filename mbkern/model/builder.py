@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from mbkern.errors import ModelError
 from mbkern.model import checks
+from mbkern.model.checks import Mat3, Vec3
 from mbkern.model.joint import Element, Free, Joint, Step, as_joint
-from mbkern.model.model import UNLIMITED, WORLD, Body, Limits, Model
+from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
+from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
@@ -48,6 +50,8 @@ class ModelBuilder:
         self._gravity = checks.vector3(gravity, "gravity")
         self._bodies: dict[str, Body] = {}  # their parent index is set by build()
         self._parents: list[str] = []
+        self._frames: dict[str, tuple[str, Mat3, Vec3]] = {}  # body, rotation, position
+        self._visuals: dict[str, list[Visual]] = {}
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -166,6 +170,87 @@ class ModelBuilder:
         self._parents.append(parent)
         return name
 
+    def add_frame(self, name: str, body: str, position: ArrayLike = (0.0, 0.0, 0.0),
+                  rotation: ArrayLike | None = None) -> str:
+        """Name a place on a body: a tool, a sensor, a point where a force acts.
+
+        Every body is a frame of its own name already. Frames are data: the motion does not depend on them.
+
+        Parameters
+        ----------
+        name : str
+            Name of the frame, unique among frames and bodies.
+        body : str
+            Name of the body that it is fixed in, or "world". It may be added later.
+        position : 3 numbers
+            Origin of the frame in the body frame, m.
+        rotation : 3x3 or 4 numbers
+            Axes of the frame -> axes of the body, or the same as a unit quaternion (w, x, y, z).
+
+        Returns
+        -------
+        str
+            The name.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> b = mb.ModelBuilder()
+        >>> arm = b.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(0.5, 0, 0))
+        >>> b.add_frame("tool", arm, position=(1, 0, 0))
+        'tool'
+        >>> b.build().frames["tool"].body
+        0
+        """
+        name = checks.label(name, "name")
+        who = f"frame {name!r}"
+        if name == WORLD:
+            raise ModelError(f"{who}: this name is reserved for the ground; choose another")
+        if name in self._frames:
+            raise ModelError(f"{who}: a frame of this name was already added; names must be unique")
+        self._frames[name] = (
+            checks.label(body, f"{who}: body"),
+            checks.rotation(rotation, f"{who}: rotation"),
+            checks.vector3(position, f"{who}: position"),
+        )
+        return name
+
+    def add_visual(self, body: str, kind: str, size: ArrayLike | None = None, *, mesh: Any = None, color: Any = None,
+                   position: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike | None = None) -> None:
+        """Say what a body looks like: one more shape fixed in it, for pictures and the viewer alone.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body, or "world". It may be added later.
+        kind : "box", "sphere", "cylinder", "capsule", "ellipsoid" or "mesh"
+        size : number or numbers
+            In m: lengths of a box along x, y, z; radius of a sphere; radius and length along z of a cylinder, or of a
+            capsule (without its caps); half axes of an ellipsoid; scale of a mesh (1 by default).
+        mesh : path, or (vertices, faces)
+            A file (.stl, .obj; .dae and others with the package trimesh), which is read when it is drawn, or
+            triangles: (n, 3) numbers and (m, 3) indices into them.
+        color : "#rrggbb", 3 or 4 numbers from 0 to 1, optional
+            Red, green, blue, opacity.
+        position : 3 numbers
+            Middle of the shape in the body frame, m.
+        rotation : 3x3 or 4 numbers
+            Axes of the shape -> axes of the body, or the same as a unit quaternion (w, x, y, z).
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> b = mb.ModelBuilder()
+        >>> arm = b.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(0.5, 0, 0))
+        >>> b.add_visual(arm, "box", (1.0, 0.1, 0.1), position=(0.5, 0, 0), color="#3070b0")
+        >>> b.build().visuals["arm"][0].kind
+        'box'
+        """
+        body = checks.label(body, "body")
+        shape = visual(kind, size, f"visual of body {body!r}", mesh=mesh, color=color, position=position,
+                       rotation=rotation)
+        self._visuals.setdefault(body, []).append(shape)
+
     def build(self) -> Model:
         """The finished model.
 
@@ -192,7 +277,22 @@ class ModelBuilder:
         specs = list(self._bodies.values())
         bodies = tuple(specs[old] if parents[old] < 0 else specs[old].carried_by(place[parents[old]]) for old in order)
         _check_something_moves(bodies)
-        return Model(self._name, self._gravity, bodies)
+        number = {WORLD: -1} | {body.name: i for i, body in enumerate(bodies)} if self._frames or self._visuals else {}
+        return Model(self._name, self._gravity, bodies, self._placed_frames(number), self._sorted_visuals(number))
+
+    def _placed_frames(self, number: dict[str, int]) -> tuple[tuple[str, Frame], ...]:
+        for name, (body, _, _) in self._frames.items():
+            if name in number:
+                raise ModelError(f"frame {name!r}: a body has this name and is a frame of its own; choose another name")
+            if body not in number:
+                raise ModelError(f"frame {name!r}: its body {body!r} was never added.{checks.near(body, number)}")
+        return tuple((name, Frame(number[body], R, r)) for name, (body, R, r) in self._frames.items())
+
+    def _sorted_visuals(self, number: dict[str, int]) -> dict[str, tuple[Visual, ...]]:
+        for body in self._visuals:
+            if body not in number:
+                raise ModelError(f"visual: its body {body!r} was never added.{checks.near(body, number)}")
+        return {body: tuple(self._visuals[body]) for body in sorted(self._visuals, key=number.__getitem__)}
 
     def _parent_numbers(self) -> list[int]:
         number = {name: i for i, name in enumerate(self._bodies)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from mbkern.model.vary import Varied
+    from mbkern.model.visual import Visual
 
 WORLD = "world"
 
@@ -120,12 +122,31 @@ class Body:
         )  # fmt: skip
 
 
+class Frame(NamedTuple):
+    """A named place on a body: a tool, a sensor, a point to push at. Read from `Model.frames`.
+
+    Attributes
+    ----------
+    body : int
+        Index of the body that it is fixed in, -1 for the world.
+    rotation : (3, 3) tuple of rows
+        Axes of the frame -> axes of the body.
+    position : (3,) tuple
+        Its origin in the body frame, in m.
+    """
+
+    body: int
+    rotation: Mat3
+    position: Vec3
+
+
 class Model:
     """A tree of rigid bodies. Made by `ModelBuilder.build`, never changed afterwards.
 
     Bodies are numbered so that parents come first. The configuration q and the momenta p follow that order,
     within a joint step by step. Models with the same content are equal and have the same hash; they pickle
-    and, unless they contain a `drive(f)`, round-trip through JSON.
+    and, unless they contain a `drive(f)`, round-trip through JSON. Equal means: the same machine with the same frames;
+    what it looks like (`visuals`) does not count.
 
     Attributes
     ----------
@@ -152,6 +173,10 @@ class Model:
         Coulomb friction of the joints; data only.
     armature : (nv,) array
         Rotor inertia of the joints: adds armature u^2 / 2 to the kinetic energy.
+    frames : read-only mapping of names to Frame
+        Named places: every body, and what `ModelBuilder.add_frame` added.
+    visuals : read-only mapping of body names to tuples of Visual
+        What the bodies look like, if anybody said; for pictures alone.
 
     Examples
     --------
@@ -178,8 +203,12 @@ class Model:
     body_names: tuple[str, ...]
     coordinate_names: tuple[str, ...]
     speed_names: tuple[str, ...]
+    frame_specs: tuple[tuple[str, Frame], ...]
+    visuals: Mapping[str, tuple[Visual, ...]]
 
-    def __init__(self, name: str, gravity: Vec3, body_specs: tuple[Body, ...]) -> None:
+    def __init__(self, name: str, gravity: Vec3, body_specs: tuple[Body, ...],
+                 frame_specs: tuple[tuple[str, Frame], ...] = (),
+                 visuals: Mapping[str, tuple[Visual, ...]] | None = None) -> None:
         dofs = np.array([body.joint.nv for body in body_specs], dtype=np.int64)
         sizes = np.array([body.joint.nq for body in body_specs], dtype=np.int64)
         coordinates, speeds = _joint_names(body_specs)
@@ -199,6 +228,8 @@ class Model:
             body_names=tuple(body.name for body in body_specs),
             coordinate_names=coordinates,
             speed_names=speeds,
+            frame_specs=frame_specs,
+            visuals=MappingProxyType(dict(visuals or {})),
         )
 
     # ---- identity
@@ -210,8 +241,8 @@ class Model:
         raise FrozenError(f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder")
 
     @property
-    def _content(self) -> tuple[str, tuple[float, ...], tuple[Body, ...]]:
-        return self.name, tuple(self.gravity.tolist()), self.body_specs
+    def _content(self) -> tuple[str, tuple[float, ...], tuple[Body, ...], tuple[tuple[str, Frame], ...]]:
+        return self.name, tuple(self.gravity.tolist()), self.body_specs, self.frame_specs
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -226,7 +257,8 @@ class Model:
         return self._hash
 
     def __reduce__(self) -> tuple[type[Model], tuple[Any, ...]]:
-        return type(self), self._content  # derived arrays and the hash (salted per process) are made anew
+        # derived arrays and the hash (salted per process) are made anew
+        return type(self), (*self._content, dict(self.visuals))
 
     # ---- derived arrays
 
@@ -373,6 +405,24 @@ class Model:
         """
         values = [x for body in self.body_specs for x in (body.armature or (0.0,) * body.joint.nv)]
         return _frozen(np.array(values, dtype=np.float64))
+
+    @cached_property
+    def frames(self) -> Mapping[str, Frame]:
+        """Named places on the machine: `.body` (index, -1 for the world), `.rotation`, `.position`, by name.
+
+        First every body, whose frame is its own, then what `ModelBuilder.add_frame` added. Read-only.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> b = mb.ModelBuilder()
+        >>> _ = b.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(0.5, 0, 0))
+        >>> _ = b.add_frame("tool", "arm", position=(1, 0, 0))
+        >>> list(b.build().frames), b.build().frames["tool"].position
+        (['arm', 'tool'], (1.0, 0.0, 0.0))
+        """
+        own = {name: Frame(i, checks.IDENTITY, checks.ZERO3) for i, name in enumerate(self.body_names)}
+        return MappingProxyType(own | dict(self.frame_specs))
 
     def _per_freedom(self, name: str) -> NDArray[np.float64]:
         values = [value for body in self.body_specs for value in getattr(body, name)]

@@ -18,7 +18,7 @@ from mbkern.model import checks
 from mbkern.model.builder import ModelBuilder
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
 from mbkern.model.joint import Amount, Ball, Element, Free, Joint, Step
-from mbkern.model.model import UNLIMITED, WORLD, Body, Limits, Model
+from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
 
 FORMAT = "mbkern-model"
 VERSION = 1
@@ -86,25 +86,30 @@ def from_json(text: str) -> Model:
 
 def to_dict(model: Model) -> dict[str, Any]:
     """`model` as plain dicts, lists, numbers and strings."""
+    frames = [_frame_to_dict(name, frame, model) for name, frame in model.frame_specs]
+    visuals = [{"body": body, **shape.to_dict()} for body, shapes in model.visuals.items() for shape in shapes]
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": model.name,
         "gravity": model.gravity.tolist(),
         "bodies": [_body_to_dict(body, model) for body in model.body_specs],
+        **({"frames": frames} if frames else {}),
+        **({"visuals": visuals} if visuals else {}),
     }
 
 
 def from_dict(data: Any) -> Model:
     """The model in plain dicts, lists, numbers and strings."""
-    head = _fields(data, "model", ("format", "version", "name", "gravity", "bodies"))
+    head = _fields(data, "model", ("format", "version", "name", "gravity", "bodies"), ("frames", "visuals"))
     if head["format"] != FORMAT or head["version"] != VERSION:
         raise ModelError(
             f"model: expected format {FORMAT!r} version {VERSION}, "
             f"got {checks.show(head['format'])} version {checks.show(head['version'])}"
         )
-    if not isinstance(head["bodies"], list):
-        raise ModelError(f"model: bodies must be a list, got {checks.show(head['bodies'])}")
+    for word in ("bodies", "frames", "visuals"):
+        if not isinstance(head.setdefault(word, []), list):
+            raise ModelError(f"model: {word} must be a list, got {checks.show(head[word])}")
     builder = ModelBuilder(gravity=head["gravity"], name=head["name"])
     for k, entry in enumerate(head["bodies"]):
         body = _fields(entry, f"bodies[{k}]", ("name", "parent", "joint", *_BODY_FIELDS), _OPTIONAL_FIELDS)
@@ -112,6 +117,10 @@ def from_dict(data: Any) -> Model:
         if body.get("limits") is not None:
             body["limits"] = _limits_from_dict(body["limits"], f"bodies[{k}]: limits")
         builder.add_body(**body)
+    for k, entry in enumerate(head["frames"]):
+        builder.add_frame(**_fields(entry, f"frames[{k}]", ("name", "body", "position", "rotation")))
+    for k, entry in enumerate(head["visuals"]):
+        builder.add_visual(**_visual_from_dict(entry, f"visuals[{k}]"))
     return builder.build()
 
 
@@ -134,6 +143,20 @@ def _body_to_dict(body: Body, model: Model) -> dict[str, Any]:
         **({"armature": _plain(body.armature)} if body.armature is not None else {}),
         **({} if _possible(body) else {"check_inertia": False}),
     }
+
+
+def _frame_to_dict(name: str, frame: Frame, model: Model) -> dict[str, Any]:
+    body = WORLD if frame.body < 0 else model.body_names[frame.body]
+    return {"name": name, "body": body, "position": _plain(frame.position), "rotation": _plain(frame.rotation)}
+
+
+def _visual_from_dict(data: Any, what: str) -> dict[str, Any]:
+    """The arguments of `ModelBuilder.add_visual`."""
+    entry = _fields(data, what, ("body", "kind", "size", "position", "rotation"),
+                    ("color", "path", "vertices", "faces"))
+    path, triangles = entry.pop("path", None), (entry.pop("vertices", None), entry.pop("faces", None))
+    mesh = triangles if path is None and triangles != (None, None) else path
+    return {**entry, "mesh": mesh}
 
 
 def _possible(body: Body) -> bool:

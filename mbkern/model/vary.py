@@ -91,7 +91,8 @@ class Varied:
         specs = list(self.model.body_specs)
         for body, change in self._changes.items():
             specs[body] = replace(specs[body], **{name: _plain(array[i]) for name, array in change.items()})
-        return type(self.model)(self.model.name, tuple(self.model.gravity.tolist()), tuple(specs))
+        return type(self.model)(self.model.name, tuple(self.model.gravity.tolist()), tuple(specs),
+                                self.model.frame_specs, self.model.visuals)
 
     # ---- what the kernels read -------------------------------------------------------------------------------------
 

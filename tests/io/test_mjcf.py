@@ -149,3 +149,13 @@ def test_missing_file(tmp_path):
         mb.load_mjcf(tmp_path / "nowhere.xml")
     with pytest.raises(ModelError, match="armature must be"):
         mb.load_mjcf(MACHINE, armature="error")
+
+
+def test_sites_are_frames():
+    model = mb.load_mjcf('''<mujoco><worldbody><site name="corner" pos="1 2 3"/>
+        <body name="arm"><joint name="j"/><geom size="0.1" contype="0" conaffinity="0"/>
+        <site name="tool" pos="0 0 0.5" euler="0 0 90"/><site name="arm"/></body></worldbody></mujoco>''')
+    assert list(model.frames) == ["arm", "corner", "tool", "arm_site"]
+    assert model.frames["corner"].body == -1 and model.frames["corner"].position == (1, 2, 3)
+    assert model.frames["tool"].position == (0, 0, 0.5)
+    np.testing.assert_allclose(np.array(model.frames["tool"].rotation) @ [1, 0, 0], [0, 1, 0], atol=1e-12)
