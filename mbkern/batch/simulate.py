@@ -107,7 +107,7 @@ class Run:
             self.step = first if span > 0.0 else -first
             self.max_step = np.inf if max_step is None else options.positive(max_step, "max_step")
         else:
-            self.n_steps = options.fixed_steps(self.method, step, max_step, span)
+            self.n_steps = options.fixed_steps(self.method, step, max_step, span, self.t0)
             self.step = span / self.n_steps
 
     def _forces(self, tau: Any) -> None:

@@ -17,7 +17,7 @@ from ..model.model import Model
 
 REASONS = {
     LP.STEP_COLLAPSED: "the step size collapsed: a singularity or a jump in the forces is near, or the tolerances are "
-                       "too tight",
+                       "too tight, or t is so large that float64 does not resolve the steps it takes",
     LP.NOT_CONVERGED: "the stages did not converge: take a smaller step",
     LP.INTERRUPTED: "interrupted",
 }

@@ -23,6 +23,7 @@ from .progress import Interrupt, Progress
 
 CHUNK_SECONDS = 0.05  # how long compiled code runs before Python looks around
 BUFFER_NUMBERS = 2**17  # of the output buffers
+TINY_PART = 1e-12  # of the span: where t is held less finely, that is what limits the step
 _COMPILING = threading.Lock()
 
 
@@ -135,7 +136,14 @@ class Run:
             return stopped + (
                 f"the stages of {self.integrator.name!r} did not converge with step {abs(self.num[P.H]):g} s, neither "
                 "by fixed-point nor by Newton iteration; take a smaller step"), None
+        if code == P.FAILED_TIME:
+            return stopped + beyond_resolution(t, abs(self.num[P.H])), None
         worst = self.problem.name(int(plan[P.WORST]))
+        if np.spacing(abs(t)) > TINY_PART * abs(self.num[P.T_END] - self.num[P.T0]):
+            return stopped + (
+                f"the step size came down to {abs(self.num[P.H]):.2g} s, and float64 holds this time to "
+                f"{np.spacing(abs(t)):.2g} s only, with an error above the tolerance; largest for {worst}: let the "
+                "time begin near 0 (without drives and forces of t it does not matter), or loosen the tolerances"), None
         return stopped + (
             f"the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays above the tolerance; largest for "
             f"{worst}: a singularity or a jump in the forces is near, or the tolerances are too tight"), None
@@ -143,6 +151,12 @@ class Run:
     def _state_at_fault(self) -> Array:
         at = int(self.plan[P.Y_BAD])
         return self.work[at:at + self.problem.size].copy()
+
+
+def beyond_resolution(t: float, step: float) -> str:
+    """Why no step of this size can be taken at time t."""
+    return (f"a step of {step:g} s does not change t = {t:.9g} s, which float64 holds to {np.spacing(abs(t)):.2g} s "
+            "only; take longer steps, or let the time begin near 0")
 
 
 @dataclass

@@ -108,8 +108,8 @@ def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Array]:
     return relative, absolute
 
 
-def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float) -> int:
-    """Number of equal steps, none longer than `step` and `max_step`."""
+def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float, t0: float = 0.0) -> int:
+    """Number of equal steps from t0 on, none longer than `step` and `max_step`."""
     if step is None and max_step is None:
         raise StateError(f"step: integrator {integrator.name!r} has fixed steps and needs their size in seconds, "
                          f'e.g. step={10.0 ** math.floor(math.log10(abs(span) / 1000)):g}; "dopri5" chooses its own')
@@ -117,7 +117,12 @@ def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float) -
     wanted = abs(span) / min(sizes)
     if wanted > 2.0 ** 53:
         raise StateError(f"step: {min(sizes):g} s is too small for {abs(span):g} s: the steps could not be counted")
-    return max(1, math.ceil(wanted * (1.0 - 1e-12)))
+    n = max(1, math.ceil(wanted * (1.0 - 1e-12)))
+    latest = max(abs(t0), abs(t0 + span))
+    if abs(span) / n < np.spacing(latest):
+        raise StateError(f"step: {abs(span) / n:g} s is too small at t = {latest:.9g} s, which float64 holds to "
+                         f"{np.spacing(latest):.2g} s only; take longer steps, or let the time begin near 0")
+    return n
 
 
 def output_times(value: Any, t0: float, t_end: float) -> Array:

@@ -41,7 +41,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
         sizes["step"] = first if t_end > t0 else -first
         sizes["max_step"] = np.inf if max_step is None else options.positive(max_step, "max_step")
     else:
-        sizes["n_steps"] = options.fixed_steps(method, step, max_step, t_end - t0)
+        sizes["n_steps"] = options.fixed_steps(method, step, max_step, t_end - t0, t0)
         sizes["step"] = (t_end - t0) / sizes["n_steps"]
     problem = problem_of(system, tau, wrench)
     run = Run(problem, method, y0, t0, t_end, rtol=relative, atol=absolute, times=times, save_every=every,

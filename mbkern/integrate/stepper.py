@@ -10,7 +10,7 @@ from .. import inputs, plain
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
 from . import options
-from .driver import Run
+from .driver import Run, beyond_resolution
 from .kernels import plan as P
 from .problem import problem_of
 from .progress import Interrupt
@@ -152,6 +152,8 @@ class Stepper:
         """As many steps of the method's own size as bring the time to the next multiple of `step_size`."""
         run, code = self._run, P.MORE
         run.num[P.T_END] = run.num[P.T0] + (self._done + 1) * self.step_size
+        if run.num[P.T_END] == run.num[P.T]:
+            raise IntegrationError(f"step(): {beyond_resolution(self.t, abs(self.step_size))}")
         with Interrupt() as interrupt:
             while code == P.MORE and not interrupt.asked:
                 code = run.chunk(CHUNK)

@@ -6,6 +6,9 @@ follows by PI control (K. Gustafsson, ACM Trans. Math. Softw. 17 (1991) 533-554;
     h_new = h * 0.9 * error_old^beta / error^(1/5 - 0.75 beta),   beta = 0.04
 
 The first step is chosen as in Hairer, Norsett & Wanner I, section II.4.
+
+A step h is always the difference of two times that float64 can hold: f is integrated over h and t moves on by it, and
+at t = 1e9 s an h that t + h rounds off would let the state run ahead of the clock or lag behind it.
 """
 
 from math import sqrt
@@ -24,6 +27,24 @@ from .tableaus import (
 SAFETY, BETA = 0.9, 0.04
 SHRINK, GROW = 0.2, 10.0  # bounds of h_new / h
 NO_STEP = 1e300  # error of a step that f did not allow
+EPSILON = 2.220446049250313e-16
+
+
+@exact
+def smallest_step(t, whole_span):
+    """Size of the shortest step that is tried at time t: t must resolve it."""
+    return 16.0 * EPSILON * abs(t) + 1e-18 * abs(whole_span)
+
+
+@exact
+def aimed_step(t, t_end, wanted, smallest, max_step):
+    """The step that is wanted as t resolves it, and the one to take: the same, or to the end when that is near."""
+    span = t_end - t
+    size = max(min(abs(wanted), max_step), smallest)
+    if span < 0.0:
+        size = -size
+    resolved = (t + size) - t
+    return resolved, span if abs(1.01 * resolved) >= abs(span) else resolved  # 1.01: no tiny step at the end
 
 
 @checked
@@ -84,7 +105,7 @@ def error_norm(plan, num, h, work):
         if not square <= largest:
             largest, worst = square, i
     plan[WORST] = worst
-    error = sqrt(total / n)
+    error = sqrt(total / max(n, 1))
     return error if error <= NO_STEP else NO_STEP
 
 
@@ -109,7 +130,7 @@ def scaled_norm(plan, num, x, work):
     for i in range(plan[N]):
         e = get(work, x + i) / (get(work, atol + i) + num[RTOL] * abs(get(work, y + i)))
         total += e * e
-    return sqrt(total / plan[N])
+    return sqrt(total / max(plan[N], 1))
 
 
 @checked

@@ -9,12 +9,11 @@ from ...core.jit import checked, exact
 from .calls import call_event
 from .common import at
 from .dense import interpolate
+from .dopri5 import EPSILON
 from .plan import (
     ADDRESS, DIRECTION, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, LEFT, MORE, N, N_EVENTS, SIDE, SPLIT, T, T_BAD, TEMP,
     WORST, Y, Y_BAD, Y_NEW,
 )
-
-EPSILON = 2.220446049250313e-16
 
 
 @exact

@@ -12,8 +12,7 @@ from ...core.entry import UNKNOWN
 from ...core.jit import checked, exact
 from ...core.lanes import lane_code, put_constants
 from ...core.number import LANES, array_at, lanes_at
-from .dopri5 import NO_STEP, next_step
-from .events import EPSILON
+from .dopri5 import NO_STEP, aimed_step, next_step, smallest_step
 from .lane_common import (
     call_user, check_finite, column_out, copy_column, copy_moved, evaluate, note_fault, put_forces,
     unit_lane_quaternions,
@@ -207,13 +206,9 @@ def aim(plan, num, lane, who, k):
     """STEP and T_NEW of lane k."""
     t, t_end = lane[TIME, k], num[T_END]
     if plan[METHOD] == DOPRI5:
-        span, wanted = t_end - t, lane[WANTED, k]
-        if abs(wanted) > num[MAX_STEP]:
-            wanted = num[MAX_STEP] if span > 0.0 else -num[MAX_STEP]
-        h = span if abs(1.01 * wanted) >= abs(span) else wanted
-        lane[WANTED, k] = wanted
-        lane[STEP, k] = h
-        lane[T_NEW, k] = t_end if h == span else t + h
+        smallest = smallest_step(t, t_end - num[T0])
+        lane[WANTED, k], lane[STEP, k] = aimed_step(t, t_end, lane[WANTED, k], smallest, num[MAX_STEP])
+        lane[T_NEW, k] = t_end if lane[STEP, k] == t_end - t else t + lane[STEP, k]
     else:
         number = who[STEPS, k] + 1
         lane[T_NEW, k] = t_end if number == plan[N_STEPS] else num[T0] + number * num[H]
@@ -224,7 +219,7 @@ def aim(plan, num, lane, who, k):
 def judge(num, lane, who, k):
     """Whether the step of Dormand-Prince in lane k is accepted, and the size of the next; a collapse is a FAIL."""
     h, wanted, error = lane[STEP, k], lane[WANTED, k], lane[ERROR, k]
-    smallest = 16.0 * EPSILON * abs(lane[TIME, k]) + 1e-18 * abs(num[T_END] - num[T0])
+    smallest = smallest_step(lane[TIME, k], num[T_END] - num[T0])
     following = next_step(h, error, lane[ERROR_OLD, k], who[STARTED, k] == 1)
     if not error <= 1.0:
         lane[WANTED, k] = following

@@ -54,3 +54,4 @@ EVENT = 4
 
 # ---- what a chunk returns ----
 MORE, FINISHED, EVENT_STOP, FAILED_RHS, FAILED_STEP, FAILED_STAGES, FAILED_EVENT, NEED_MATRIX = 0, 1, 2, 3, 4, 5, 6, 7
+FAILED_TIME = 8  # t + h is t

@@ -6,14 +6,14 @@ Returns MORE when the budget of steps is used up or a buffer is full; the caller
 from ...core.jit import checked, exact
 from .common import at, copy, evaluate, finite, unit_quaternions, unit_quaternions_with_slopes
 from .dense import interpolate, prepare_dense
-from .dopri5 import NO_STEP, dopri5_step, first_step, next_step
-from .events import EPSILON, start_events, step_events
+from .dopri5 import NO_STEP, aimed_step, dopri5_step, first_step, next_step, smallest_step
+from .events import start_events, step_events
 from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step
 from .plan import (
     ACCEPTED, BUDGET, CODE, DENSE, DENSE_AT, DENSE_ROWS, DOPRI5, ERROR_OLD, EVENT_ROWS, EVENT_STOP, FAILED_RHS,
-    FAILED_STAGES, FAILED_STEP, FINISHED, FRESH, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS, N_STEPS,
-    NEED_MATRIX, NEXT_EVAL, OUTPUT, REJECTED, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END, TIMES,
-    Y, Y_BAD, Y_NEW,
+    FAILED_STAGES, FAILED_STEP, FAILED_TIME, FINISHED, FRESH, H, H_LAST, K1, K7, MAX_STEP, METHOD, MORE, N, N_EVENTS,
+    N_STEPS, NEED_MATRIX, NEXT_EVAL, OUTPUT, REJECTED, ROWS, SAVE_EVERY, SLOPES, STARTED, STEPS, T, T0, T_BAD, T_END,
+    TIMES, Y, Y_BAD, Y_NEW,
 )
 from .rk4 import rk4_step
 
@@ -62,6 +62,8 @@ def close_fixed_step(plan, num, t, work):
     k = plan[ACCEPTED] + 1
     t_new = num[T_END] if k == plan[N_STEPS] else num[T0] + k * num[H]
     y_new = at(plan, Y_NEW)
+    if t_new == t:
+        return FAILED_TIME
     if not finite(work, y_new, plan[N]):
         return FAILED_RHS
     if plan[SLOPES] != 0 and not evaluate(plan, num, t_new, work, y_new, at(plan, K7)):
@@ -100,15 +102,11 @@ def explicit_step(plan, num, work, matrix, pivots):
 def adaptive_step(plan, num, work):
     """One accepted step of Dormand-Prince, or MORE with H_LAST = 0 when it was rejected, or why there is none."""
     t, t_end = num[T], num[T_END]
-    span = t_end - t
-    wanted = num[H]
-    if abs(wanted) > num[MAX_STEP]:
-        wanted = num[MAX_STEP] if span > 0.0 else -num[MAX_STEP]
-    h = span if abs(1.01 * wanted) >= abs(span) else wanted  # 1.01: no tiny step at the end
+    smallest = smallest_step(t, t_end - num[T0])
+    wanted, h = aimed_step(t, t_end, num[H], smallest, num[MAX_STEP])
     if plan[FRESH] == 0 and not evaluate(plan, num, t, work, at(plan, Y), at(plan, K1)):
         return FAILED_RHS
     plan[FRESH] = 1
-    smallest = 16.0 * EPSILON * abs(t) + 1e-18 * abs(t_end - num[T0])
     error = dopri5_step(plan, num, t, h, work)
     accepted = error <= 1.0
     num[H] = next_step(h, error, num[ERROR_OLD], plan[STARTED] == 1)
