@@ -1,6 +1,10 @@
-"""The scaling study for pytest-benchmark: python -m pytest bench/test_scaling.py --benchmark-group-by=group
+"""The scaling study for pytest-benchmark: one evaluation, and 0.1 s of motion, of chains, carousels and binary trees.
 
-One evaluation, and one integration over 0.1 s of motion, of chains, carousels and binary trees.
+    python -m pytest bench/test_scaling.py
+    python -m pytest bench/test_scaling.py -k "chain and 16" --benchmark-json=chains.json
+
+The settings are in bench/pytest.ini. Every run is kept as JSON in the folder .benchmarks; `--benchmark-compare` shows the last
+one beside the present one (two versions in one run, which is fairer: bench/compare.py).
 """
 
 import pytest
