@@ -8,8 +8,8 @@ a busy moment hits both alike, and only times of the same turn are compared. Whe
 data changes its speed by some per cent; therefore there are several pairs of processes. The cold start, in processor
 seconds of fresh processes with an empty cache, takes turns too.
 
-Prints a table of new / old (above 1: the new one is slower), medians over all turns with the quartiles. A case above the
-limit is measured once more, three times as long, and that counts; the program fails if it is still above.
+Prints a table of new / old (above 1: the new one is slower), medians over all turns with the quartiles. A case above
+the limit is measured once more, three times as long, and that counts; the program fails if it is still above.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TURN = 5e-3  # processor seconds of one version in one turn
 LIMIT = 900.0  # seconds: no answer of a worker takes longer (the first compiles)
 FIRST_CALL = ("import time, mbkern as mb; model = mb.zoo.{}; q, u = model.random_state(1); mb.System(model).rhs(q, u); "
               "print(time.process_time())")
-COLD = {"cold start to the first rhs, chain(10)": "chain(10)", "cold start to the first rhs, pipelayer()": "pipelayer()"}
+COLD = {f"cold start to the first rhs, {model}": model for model in ("chain(10)", "pipelayer()")}
 
 
 class Version:
@@ -116,7 +116,8 @@ class Case:
 
 def show(seconds: float) -> str:
     """A time in a unit that suits it."""
-    return f"{seconds:.2f} s" if seconds > 1 else f"{seconds * 1e3:.2f} ms" if seconds > 1e-3 else f"{seconds * 1e6:.2f} us"
+    unit, many = ("s", 1.0) if seconds > 1.0 else ("ms", 1e3) if seconds > 1e-3 else ("us", 1e6)
+    return f"{seconds * many:.2f} {unit}"
 
 
 def take_turns(old: Worker, new: Worker, case: Case, turns: int) -> None:
@@ -153,7 +154,7 @@ def cold_starts(old: Version, new: Version, names: list[str], repeats: int) -> l
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Two versions of mbkern in one run; fails where the new one is slower.")
+    parser = argparse.ArgumentParser(description="two versions of mbkern in one run; fails where the new is slower")
     parser.add_argument("old", type=Version)
     parser.add_argument("new", type=Version)
     parser.add_argument("--limit", type=float, default=1.03, help="largest new / old that is no loss (1.03)")

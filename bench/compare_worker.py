@@ -1,4 +1,4 @@
-"""One version of mbkern at work for bench/compare.py: takes orders on standard input, answers in JSON on standard output.
+"""One version of mbkern at work for bench/compare.py: orders on standard input, answers in JSON on standard output.
 
     {"list": true}              names all cases   {"cases": names}
     {"case": name}              prepares it       {"seconds": processor time of one call}, or {"missing": why not}

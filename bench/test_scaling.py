@@ -3,8 +3,8 @@
     python -m pytest bench/test_scaling.py
     python -m pytest bench/test_scaling.py -k "chain and 16" --benchmark-json=chains.json
 
-The settings are in bench/pytest.ini. Every run is kept as JSON in the folder .benchmarks; `--benchmark-compare` shows the last
-one beside the present one (two versions in one run, which is fairer: bench/compare.py).
+The settings are in bench/pytest.ini. Every run is kept as JSON in the folder .benchmarks; `--benchmark-compare` shows
+the last one beside the present one (two versions in one run, which is fairer: bench/compare.py).
 """
 
 import pytest
