@@ -33,6 +33,10 @@ class ModelWarning(UserWarning):
     """Something in the description of a machine was read but has no place in the model."""
 
 
+class AccuracyWarning(UserWarning):
+    """A method has lost more digits than a result should; given once for a system, see `System.accuracy`."""
+
+
 class FrozenError(ModelError, AttributeError):
     """An attempt to change a finished model; build a new one instead."""
 

@@ -20,6 +20,10 @@ from .model.model import Model
 _layout = plain.load("layout")
 
 
+# those that invert inertias of bodies or joints one by one, see :mod:`mbkern.accuracy`
+LOSSY_METHODS = ("emh-lu", "hzu", "newton-euler-lu", "lagrange-1")
+
+
 def _core(module: str, function: str) -> Any:
     """A function of the compiled core."""
     return getattr(import_module(f".core.{module}", __package__), function)
@@ -51,6 +55,11 @@ class Method:
     def rhs(self) -> Any:
         """rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code."""
         return _core(self.module, "rhs")
+
+    @property
+    def may_lose_digits(self) -> bool:
+        """Whether it leaves an estimate of what it has lost, see :mod:`mbkern.accuracy`."""
+        return self.name in LOSSY_METHODS
 
     def native_for(self, block: np.ndarray) -> Any:
         """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
@@ -96,6 +105,11 @@ class AccelerationMethod:
     function: str
     work_size: Callable[[np.ndarray], int]
     needs_inertias: bool = False  # whether every body needs an invertible inertia
+
+    @property
+    def may_lose_digits(self) -> bool:
+        """Whether it leaves an estimate of what it has lost, see :mod:`mbkern.accuracy`."""
+        return self.name in LOSSY_METHODS
 
     @cached_property
     def kernel(self) -> Any:

@@ -21,8 +21,8 @@ from .checks import BAD_SHAPE, OK
 from .entry import UNKNOWN, call_rhs, data_of
 from .jit import c_function, exact
 from .layout import (
-    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, LAST_TIME, N_BODIES, NQ, NV, ODE_CALL, RHS_CALL, SIZE, STATUS,
-    TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA,
+    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, LAST_TIME, LOSS, N_BODIES, NQ, NV, ODE_CALL, RHS_CALL, SIZE,
+    STATUS, TAU_CALL, TAU_DATA, WRENCH_CALL, WRENCH_DATA, loss_at,
 )
 from .momenta import wrenches_to_joints
 from .number import array_at, get, put, whole
@@ -171,6 +171,8 @@ def evaluate(frame, t, q, p, tau, qdot, pdot, work):
     if code == OK:  # no callback has failed
         code = call_rhs(whole(frame, RHS_CALL), t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0,
                         data_of(qdot), data_of(pdot), data_of(frame), data_of(work))
+    if code == OK:
+        put(frame, LOSS, max(get(frame, LOSS), get(work, loss_at(frame))))
     finish(frame, code, qdot, pdot)
 
 

@@ -12,6 +12,7 @@ from .number import get, magnitude, whole
 
 OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
 STALE, CALLBACK_FAILED = 9, 10
+LOSSY = -1  # for Python alone: all is well, but the method has lost digits
 
 ANGLE_LIMIT = 1e12  # beyond it sincos is not exact any more, and a float64 angle no longer means much
 LIMIT = 1e200  # products of two such numbers are still finite

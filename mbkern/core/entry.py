@@ -8,7 +8,8 @@ a function by its address: a method is compiled once.
 
 What Python calls checks the shapes. Block and workspace come as one array, the *frame*: the block, and behind it the
 workspace; it knows the address of the function. A call from Python pays for every array argument, so the quick form
-takes the address of the frame, and no tau.
+takes the address of the frame, and no tau. Where a method may lose digits, both answer LOSSY instead of OK when its
+estimate of the loss is beyond the frame's limit.
 """
 
 from llvmlite import ir
@@ -16,12 +17,12 @@ from numba import types
 from numba.extending import intrinsic
 
 from . import extended, extended_lu, multipliers, reduced
-from .checks import BAD_SHAPE, BAD_T, LIMIT, OK, STALE, check_numbers, check_result, check_state, stale, status
+from .checks import BAD_SHAPE, BAD_T, LIMIT, LOSSY, OK, STALE, check_numbers, check_result, check_state, stale, status
 from .drives import evaluate_drives
 from .forces import add_applied_forces, add_joint_forces
 from .jit import c_function, checked, exact
-from .layout import NQ, NV, ONLY_HINGES, RHS_CALL, SIZE
-from .number import array_at, whole
+from .layout import LOSS_LIMIT, NQ, NV, ONLY_HINGES, RHS_CALL, SIZE, loss_at
+from .number import array_at, get, whole
 
 UNKNOWN = 2**31  # length of an array that is known by its address only; no kernel asks for it
 
@@ -59,6 +60,15 @@ def would_spoil(first, second, q, p):
     return meet(first, second) or meet(first, q) or meet(first, p) or meet(second, q) or meet(second, p)
 
 
+@exact
+def with_loss(code, frame):
+    """The code, or LOSSY when the result has lost more digits than the frame's limit allows."""
+    if code == OK and get(frame, LOSS_LIMIT) > 0.0 and (
+            get(frame, whole(frame, SIZE) + loss_at(frame)) > get(frame, LOSS_LIMIT)):
+        return LOSSY
+    return code
+
+
 # ---- what Python calls ----
 @checked
 def rhs(frame, t, q, p, tau, qdot, pdot):
@@ -68,8 +78,9 @@ def rhs(frame, t, q, p, tau, qdot, pdot):
         return BAD_SHAPE
     if tau.shape[0] != 0 and tau.shape[0] != nv:
         return BAD_SHAPE
-    return call_rhs(call, t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0, data_of(qdot),
+    code = call_rhs(call, t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0, data_of(qdot),
                     data_of(pdot), data_of(frame), data_of(frame) + 8 * whole(frame, SIZE))
+    return with_loss(code, frame)
 
 
 @checked
@@ -81,8 +92,9 @@ def quick(address, t, q, p, qdot, pdot):
         return BAD_SHAPE
     if would_spoil(qdot, pdot, q, p):
         return BAD_SHAPE
-    return call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
+    code = call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
                     address + 8 * whole(frame, SIZE))
+    return with_loss(code, frame)
 
 
 # ---- the methods ----

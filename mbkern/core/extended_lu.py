@@ -14,6 +14,10 @@ whole A (6 x n) and the explicit n x n inverse D, in the user's body frames. For
     M*, phi   articulated inertia (P, Q, R) and momentum of the subtree when the body rests
     F*        weight of the subtree at the body's origin, in body axes
     r         inertia of the rotors (armature), diagonal; p = A^T mu + r u
+
+The explicit inverse squares the condition of a joint's A^T M* A, and what is lost goes on to the parent in M*. The
+momenta of the velocities that come out tell: D (p - A^T Psi_C^T M v - r u) is the error of a joint's speeds as long as
+the other joints move as they do. The largest, over the largest number of u and vr, is the estimate at `loss_at`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
@@ -26,20 +30,22 @@ from .layout import (
     BODY_DOFS, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, DRIVEN_REVOLUTE, FIRST_NODE, GRAVITY, KIND,
     N_BODIES, N_JOINT_NODES, QI, VI,
     add_to3, add_to_inertia, add_to_pair, body_row, drive_values, get3, get6, get_frame, get_inertia, get_pair,
-    margins_at, node_row, put3, put_inertia, put_pair, speeds_at,
+    loss_at, margins_at, node_row, put3, put_inertia, put_pair, speeds_at,
 )
-from .number import get, put, smaller, whole
+from .number import get, larger, magnitude, put, smaller, whole
 from .rotors import armature
 from .spatial import (
     PIVOT_TOLERANCE, ZERO6, add6, dot6, downdate, force_to_parent, inertia_times, inertia_to_parent, motion_to_child,
-    rigid_inertia, scale6, trace,
+    rigid_inertia, rigid_times, scale6, trace,
 )
 from .vec3 import add, cross, dot, mul, scale, tmul
 
 # row of a body: M* 21, phi 6, mass and first moment of the subtree 1 + 3, U 36, K 36, D 36, v 6, gravity 3, pivots 6
 U_M, U_PHI, U_MASS, U_MOMENT, U_U, U_K, U_D, U_V, U_GRAVITY = 0, 21, 27, 28, 31, 67, 103, 139, 145
 U_PIVOTS = 148
+U_MU, U_RESIDUAL = U_K, U_K + 6  # K is not needed any more when these are: momentum 6, residuals 6 + 1
 ROW = 154
+TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
 @inline
@@ -154,16 +160,62 @@ def put_speeds(block, b, kw, p, work):
 
 
 @inline
+def put_all_speeds(block, p, work):
+    """Joint speeds and velocities of all bodies, root first."""
+    n = whole(block, N_BODIES)
+    ground = lu_row(block, n)
+    put_pair(work, ground + U_V, ZERO6)
+    for b in range(n):
+        k = whole(block, body_row(block, b) + BODY_PARENT)
+        put_speeds(block, b, lu_row(block, k) if k >= 0 else ground, p, work)
+
+
+@inline
+def put_loss(block, p, work):
+    """The estimate of the error; the mu of all bodies hold what is not M v (none, or Omega M v)."""
+    n, speeds, loss = whole(block, N_BODIES), speeds_at(block), loss_at(block)
+    put(work, loss, 0.0); put(work, loss + 1, TINY)
+    for b in range(n):
+        row, w = body_row(block, b), lu_row(block, b)
+        v = get_pair(work, w + U_V)
+        m, s, J = get(block, row + BODY_MASS), get3(block, row + BODY_MOMENT), get6(block, row + BODY_INERTIA)
+        add_to_pair(work, w + U_MU, rigid_times(m, s, J, v))
+        for i in range(6):
+            drift = magnitude(get(work, blocks_row(block, b) + B_VR + i))
+            put(work, loss + 1, larger(drift, get(work, loss + 1)))
+    for b in range(n - 1, -1, -1):
+        row, w, at = body_row(block, b), lu_row(block, b), blocks_row(block, b)
+        n_b, vi, k = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), whole(block, row + BODY_PARENT)
+        mu, residual = get_pair(work, w + U_MU), w + U_RESIDUAL
+        if k >= 0:
+            add_to_pair(work, lu_row(block, k) + U_MU, force_to_parent(get_frame(work, at + B_G), mu))
+        for j in range(n_b):
+            u = get(work, speeds + vi + j)
+            put(work, residual + j, get(p, vi + j) - dot6(get_pair(work, at + B_A + 6 * j), mu) -
+                armature(block, vi + j) * u)
+            put(work, loss + 1, larger(magnitude(u), get(work, loss + 1)))
+        for i in range(n_b):
+            put(work, residual + 6, 0.0)
+            for j in range(n_b):
+                e = get(work, w + U_D + 6 * i + j) * get(work, residual + j)
+                put(work, residual + 6, get(work, residual + 6) + e)
+            put(work, loss, larger(magnitude(get(work, residual + 6)), get(work, loss)))
+    put(work, loss, get(work, loss) / get(work, loss + 1))
+
+
+@inline
 def forward(block, q, p, qdot, pdot, work):
     """Velocities, joint speeds and pdot of all bodies, root first."""
     n = whole(block, N_BODIES)
     ground = lu_row(block, n)
-    put_pair(work, ground + U_V, ZERO6)
+    put_all_speeds(block, p, work)
+    for b in range(n):
+        put_pair(work, lu_row(block, b) + U_MU, ZERO6)
+    put_loss(block, p, work)
     put3(work, ground + U_GRAVITY, get3(block, GRAVITY))
     for b in range(n):
         w, k = lu_row(block, b), whole(block, body_row(block, b) + BODY_PARENT)
         kw = lu_row(block, k) if k >= 0 else ground
-        put_speeds(block, b, kw, p, work)
         G, _ = get_frame(work, blocks_row(block, b) + B_G)
         g = mul(G, get3(work, kw + U_GRAVITY))
         put3(work, w + U_GRAVITY, g)

@@ -5,7 +5,7 @@ z axis is the axis of the step. Between nodes there are only constant placements
 frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
 
 Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
-Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | what a method needs besides
+Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | loss | what a method adds
 Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches
 
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
@@ -41,7 +41,9 @@ ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armat
 ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
 ONLY_HINGES = 36  # whether all nodes are hinges, see CASE
 LAST_TIME = 37  # of a frame for C callers: t of its last call
-HEADER = 38
+# of a frame: the largest loss of its calls so far (C callers); from where on a loss is reported (0: never)
+LOSS, LOSS_LIMIT = 38, 39
+HEADER = 40
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -161,9 +163,15 @@ def rotors_at(block):
 
 
 @inline
+def loss_at(block):
+    """Where a method that may lose digits leaves its estimate of the relative error, and the scale behind it."""
+    return rotors_at(block) + whole(block, ROTORS_SIZE)
+
+
+@inline
 def work_size(block):
     """Numbers a workspace needs before what a method adds."""
-    return rotors_at(block) + whole(block, ROTORS_SIZE)
+    return loss_at(block) + 2
 
 
 @inline

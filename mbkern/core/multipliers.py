@@ -19,6 +19,10 @@ linear; on a carousel it is cubic and memory quadratic. Every body needs an inve
 Freedoms with armature r have A^T mu = p - r u =: sigma, which is a multiplier too: with N = L Q1 R^-T, A^T N = E, it is
 mu = mu0 + Z lam + N_r sigma, mu0 from the other momenta. N_r joins Z; u = (p - sigma) / r gives H_ii 1/r more on the
 diagonal, and the right side p / r.
+
+Where a body is much lighter than what it carries, v = M^-1 S^T mu is a small difference of large numbers. What the
+loss leaves behind is motion that the joints forbid, Y Y^T L^T (S v - vr). As much motion along a freedom would be an
+error of its speed: the largest, over the largest number of u and vr, is the estimate of the error at `loss_at`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
@@ -30,10 +34,10 @@ from .joints import freedoms, put_rates, unit_twist
 from .layout import (
     BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, DRIVEN_REVOLUTE, ELDERS, FIRST_NODE, GRAVITY, KIND,
     MULTIPLIER, MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, N_ROTORS, QI, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
-    add_to3, body_row, coordinate_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row,
-    put3, put_pair, speeds_at,
+    add_to3, body_row, coordinate_row, drive_values, get3, get6, get_frame, get_pair, loss_at, margins_at,
+    node_row, put3, put_pair, speeds_at,
 )
-from .number import fma, get, put, root, smaller, whole, with_sign
+from .number import fma, get, larger, put, root, smaller, whole, with_sign
 from .rotors import armature
 from .spatial import (
     PIVOT_TOLERANCE, ZERO6, add6, axpy6, dot6, force_to_parent, ldl3_forward, ldl3_scale, motion_to_child, scale6, sub6,
@@ -45,6 +49,7 @@ from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 72, 108, 144, 150, 156, 162, 168
 H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_SIDE = 174, 175, 178, 181, 187
 ROW = 193
+TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
 @inline
@@ -362,7 +367,8 @@ def backward(block, p, work):
 def solve(block, work):
     """Multipliers, mu, v and the joint speeds of all bodies, root first."""
     substitute(block, work)
-    n, speeds = whole(block, N_BODIES), speeds_at(block)
+    n, speeds, loss = whole(block, N_BODIES), speeds_at(block), loss_at(block)
+    put(work, loss, 0.0); put(work, loss + 1, TINY)
     for b in range(n):
         w, n_b = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
         put_pair(work, w + H_VECTOR, ZERO6)
@@ -381,11 +387,22 @@ def solve(block, work):
             carried = motion_to_child(get_frame(work, at + B_G), get_pair(work, hzu_row(block, k) + H_V))
             put_pair(work, w + H_ROOT, sub6(get_pair(work, w + H_ROOT), carried))
         relative = root_transposed_times(block, b, get_pair(work, w + H_ROOT))
+        put_pair(work, w + H_ROOT, relative)
         for j in range(n_b - 1, -1, -1):  # R u = Q1^T L^T (S v - vr)
             put(work, vi + j, dot6(get_pair(work, w + H_Q + 6 * j), relative))
+            add_multiple(work, w + H_ROOT, -get(work, vi + j), w + H_Q + 6 * j)
             for i in range(j + 1, n_b):
                 put(work, vi + j, fma(-get(work, w + H_R + 6 * i + j), get(work, vi + i), get(work, vi + j)))
             put(work, vi + j, get(work, vi + j) / get(work, w + H_R + 6 * j + j))
+        across = get_pair(work, w + H_ROOT)  # what the joint forbids
+        for j in range(n_b):
+            r, u = get(work, w + H_R + 6 * j + j), get(work, vi + j)
+            put(work, loss, larger(dot6(across, across) / (r * r), get(work, loss)))
+            put(work, loss + 1, larger(u * u, get(work, loss + 1)))
+        for i in range(6):
+            x = get(work, at + B_VR + i)
+            put(work, loss + 1, larger(x * x, get(work, loss + 1)))
+    put(work, loss, root(get(work, loss) / get(work, loss + 1)))
 
 
 @inline

@@ -13,7 +13,7 @@ from .blocks import B_VR, blocks_row, put_blocks
 from .bodies import body_velocity
 from .checks import status
 from .drives import evaluate_drives
-from .extended_lu import U_PHI, U_V, backward, lu_row, put_bodies, put_speeds
+from .extended_lu import U_MU, U_PHI, backward, lu_row, put_all_speeds, put_bodies, put_loss
 from .jit import inline, kernel
 from .layout import (
     BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES, NV, W_G,
@@ -53,12 +53,10 @@ def gyroscopic(block, b, work):
 @inline
 def forward(block, tau, udot, work):
     """udot and w of all bodies, root first."""
-    n = whole(block, N_BODIES)
-    ground = lu_row(block, n)
-    put_pair(work, ground + U_V, ZERO6)
-    for b in range(n):
-        k = whole(block, body_row(block, b) + BODY_PARENT)
-        put_speeds(block, b, lu_row(block, k) if k >= 0 else ground, tau, work)
+    put_all_speeds(block, tau, work)
+    for b in range(whole(block, N_BODIES)):
+        put_pair(work, lu_row(block, b) + U_MU, gyroscopic(block, b, work))
+    put_loss(block, tau, work)
     for j in range(whole(block, NV)):
         put(udot, j, get(work, speeds_at(block) + j))
 

@@ -71,6 +71,11 @@ class Frame:
     def status(self) -> int:
         return int(self.array[L.STATUS])
 
+    @property
+    def loss(self) -> float:
+        """Estimate of the largest relative error of the calls so far, see :mod:`mbkern.accuracy`."""
+        return float(self.array[L.LOSS])
+
 
 def make_frame(system: System, tau: Any = None, wrench: Any = None) -> Frame:
     """A frame for one thread; tau and wrench: None, numbers, or an njit f(t, q, p, out).

@@ -1,0 +1,112 @@
+"""How many digits a method has lost, and who is told.
+
+The methods that invert the inertia of each body ("hzu", "lagrange-1") or of each joint ("emh-lu", "newton-euler-lu")
+lose digits where masses of neighbours differ by many orders of magnitude, or where a body's centre of mass is very far
+from its joint. Their kernels leave a rough estimate of the relative error of the speeds (accelerations) in the
+workspace, see :func:`mbkern.core.layout.loss_at`. Above `SUSPICIOUS` it is measured: "emh-ldl" and "newton-euler-ldl"
+lose nothing that the state itself does not, so they are the measure for the others. Above `LOSS_LIMIT` a system warns,
+once.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .errors import AccuracyWarning, MbkernError
+from .inputs import Array
+from .methods import METHODS
+from .model.model import Model
+
+LOSS_LIMIT = 1e-6  # relative error from which on a loss is reported
+SUSPICIOUS = 1e-9  # what a kernel finds, from which on it is measured; some of the estimates are 100 times too small
+ROUNDING = 2.0**-52
+
+
+def relative(difference: Array, of: Array) -> float:
+    """Largest difference over the largest number; 0 where nothing differs."""
+    worst = float(np.abs(difference).max(initial=0.0))
+    return worst / max(float(np.abs(of).max(initial=0.0)), 1e-300) if worst > 0.0 else 0.0
+
+
+def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[float, str]:
+    """Relative error of a method at a state, and the body in whose joint it is largest.
+
+    The measure, by L^T D L, has the error that one step of iterative refinement shows: what the momenta (joint forces)
+    of its speeds (accelerations) miss, divided by the mass matrix.
+    """
+    from .system import System
+
+    exact, asked = System(model, "emh-ldl"), System(model, method if method in METHODS else "emh-ldl")
+    asked.watch.limit = 0.0  # who asks need not be warned
+    u = exact.velocities(q, p, t)
+    if method in METHODS:
+        missing, of = p - exact.momenta(q, u, t), u
+        rates, best, offsets = [*asked.rhs(q, p, t)], [*exact.rhs(q, p, t)], model.q_offsets
+    else:
+        of = exact.accelerations(q, u, t)
+        missing = -exact.inverse_dynamics(q, u, of, t)
+        rates, best, offsets = [asked.accelerations(q, u, t, method=method)], [of], model.v_offsets
+    own = relative(exact.solve_mass(q, missing, t), of)
+    worst = int(np.argmax(np.abs(rates[0] - best[0]))) if of.size else 0
+    body = model.body_names[max(0, int(np.searchsorted(offsets, worst, side="right")) - 1)]
+    return max(own, *(relative(a - b, b) for a, b in zip(rates, best, strict=True))) + ROUNDING, body
+
+
+def text(method: str, loss: float, body: str) -> str:
+    """What is lost and what to do."""
+    instead = "newton-euler-ldl" if method in ("newton-euler-lu", "lagrange-1") else "emh-ldl"
+    return (f"method {method!r} has lost digits: relative error about {loss:.1g}, most of it in the joint of body "
+            f"{body!r} (neighbours of very different mass, or a centre of mass far from its joint); use method "
+            f"{instead!r}")
+
+
+class Watch:
+    """What a system does about the losses of its methods: it looks into those that are suspicious, and warns once.
+
+    Attributes
+    ----------
+    limit : float
+        A kernel's estimate that calls for a look; 0 when there is nothing more to say.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.limit = SUSPICIOUS
+
+    def look(self, method: str, loss: float, q: Array, p: Array, t: float) -> str:
+        """Look into a loss that a kernel has found at a state; what to say about it, or nothing."""
+        if not 0.0 < self.limit < loss:
+            return ""
+        measured, body = error(self._model, method, q, p, t)
+        if measured > LOSS_LIMIT:
+            self.limit = 0.0
+            return text(method, measured, body)
+        self.limit = 10.0 * loss  # it was nothing: look again only when there is more
+        return ""
+
+    def warn(self, method: str, loss: float, q: Array, p: Array, t: float, stacklevel: int) -> None:
+        """The same, said as a warning."""
+        said = self.look(method, loss, q, p, t)
+        if said:
+            warnings.warn(said, AccuracyWarning, stacklevel=stacklevel + 1)
+
+    def of_run(self, method: str, loss: float, states: list[tuple[float, Array]], stacklevel: int) -> str:
+        """What to say about a run whose largest loss a kernel has estimated: measured at states (t, y) of it."""
+        if not loss > SUSPICIOUS:
+            return ""
+        nq, found = self._model.nq, []
+        for t, y in states:
+            try:
+                found.append(error(self._model, method, y[:nq], y[nq:], t))
+            except MbkernError:  # where the run has failed
+                pass
+        measured, body = max(found, default=(0.0, ""))
+        if not measured > LOSS_LIMIT:
+            return ""
+        said = text(method, measured, body)
+        if self.limit:
+            self.limit = 0.0
+            warnings.warn(said, AccuracyWarning, stacklevel=stacklevel + 1)
+        return said
