@@ -7,7 +7,7 @@ anybody sees changes. Both are used to make what :mod:`mbkern.core.extended` doe
   then a turn about z', which joins its motion, and a tilt about x.
 * If that child is revolute, the frame is moved to where the two axes are nearest. The way from the one frame to the
   other then is a x + d z', without y: the child is *chained*. With parallel axes x points from the one to the other.
-* The frame of a revolute leaf is turned and moved so that the centre of mass is on its x axis.
+* The frame of a revolute node without children is turned and moved so that the centre of mass is on its x axis.
 
 The rows of the block come in as tables, of objects where numbers are arrays over many machines (`Model.vary`). Axes are
 the same for all of them, so that their frames are turned alike.
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import plain
+from . import rigid
 
 L = plain.load("layout")
 _turns = plain.load("turns")
@@ -35,29 +36,37 @@ ROUNDING = 4e-16
 SMALLEST_TILT = 0.3
 
 
-def choose_frames(nodes: Table, bodies: Table) -> None:
-    """Turn and move the frames, and enter all that follows for nodes and bodies."""
+def choose_frames(nodes: Table, bodies: Table, fixed: Table) -> None:
+    """Turn and move the frames, and enter all that follows for nodes and bodies; `fixed`: the bodies in the frames."""
+    _put_sums(nodes, bodies, fixed)  # what is there, and where its centre of mass is
     n, kind, parent = len(nodes), nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
     last = np.full(n + 1, -1)  # the last child; the ground has place -1
     last[parent] = np.arange(n)
-    leaf = _leaves(nodes, last)
-    _turn(nodes, bodies, last, leaf)
+    outer = _outermost(nodes, last)
+    leaf = outer & (parent >= 0)
+    _turn(nodes, bodies, fixed, last, outer)
     chained = _join(nodes, last, leaf)
-    _slide(nodes, bodies, chained, leaf)
+    _slide(nodes, bodies, fixed, chained, outer)
+    _put_sums(nodes, bodies, fixed)
+    nodes[leaf, L.MOMENT + 1] = nodes[leaf, L.MOMENT + 2] = 0.0  # but for rounding
     hinge = (kind == L.REVOLUTE) & (nodes[:, L.ROTOR] == 0.0)
     inner, beside = hinge & (nodes[:, L.IS_END] == 0.0), nodes[:, L.ROUTE] == L.BESIDE
     nodes[:, L.CASE] = leaf + np.select([hinge & (parent < 0), inner & chained, inner & beside],
                                         [L.ROOT, L.CHAINED, L.BRANCH], L.OTHER)
 
 
-def _leaves(nodes: Table, last: NDArray[np.int64]) -> Flags:
-    """Which nodes are revolute, without child and rotor, on another node, their inertia the same in all machines."""
+def _put_sums(nodes: Table, bodies: Table, fixed: Table) -> None:
+    """Enter mass, first moment and inertia of all that is fixed in each frame."""
+    nodes[:, L.MASS:L.INERTIA + 6] = rigid.summed(fixed, bodies[:, L.BODY_NODE].astype(int), len(nodes))[:-1]
+
+
+def _outermost(nodes: Table, last: NDArray[np.int64]) -> Flags:
+    """Which nodes are revolute, without child and rotor, their inertia the same in all machines."""
     alike = _are_numbers(nodes[:, L.MASS:L.INERTIA + 6]).all(axis=1)
-    return ((last[:-1] < 0) & (nodes[:, L.KIND] == L.REVOLUTE) & (nodes[:, L.PARENT] >= 0) & (nodes[:, L.ROTOR] == 0.0)
-            & alike)
+    return (last[:-1] < 0) & (nodes[:, L.KIND] == L.REVOLUTE) & (nodes[:, L.ROTOR] == 0.0) & alike
 
 
-def _turn(nodes: Table, bodies: Table, last: NDArray[np.int64], leaf: Flags) -> None:
+def _turn(nodes: Table, bodies: Table, fixed: Table, last: NDArray[np.int64], outer: Flags) -> None:
     """Turn frames about their own axes."""
     n, kind, parent = len(nodes), nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
     G = nodes[:, L.PLACE_G:L.PLACE_G + 9].astype(float).reshape(n, 3, 3)  # never varied
@@ -70,7 +79,7 @@ def _turn(nodes: Table, bodies: Table, last: NDArray[np.int64], leaf: Flags) -> 
     parallel = child[(kind[child] == L.REVOLUTE) & (np.hypot(G[child, 2, 0], G[child, 2, 1]) < ROUNDING) & alike]
     above = parent[parallel]
     cosine[above], sine[above] = _direction(*nodes[parallel, L.PLACE_RHO:L.PLACE_RHO + 2].astype(float).T)
-    cosine[:-1][leaf], sine[:-1][leaf] = _direction(*nodes[leaf, L.MOMENT:L.MOMENT + 2].astype(float).T)
+    cosine[:-1][outer], sine[:-1][outer] = _direction(*nodes[outer, L.MOMENT:L.MOMENT + 2].astype(float).T)
     W = np.zeros((n + 1, 3, 3))
     W[:, 0, 0] = W[:, 1, 1] = cosine
     W[:, 0, 1], W[:, 1, 0], W[:, 2, 2] = sine, -sine, 1.0
@@ -82,15 +91,15 @@ def _turn(nodes: Table, bodies: Table, last: NDArray[np.int64], leaf: Flags) -> 
     nodes[:, L.TURN + 1] = -(G[:, 1, 0] * spin_c + G[:, 1, 1] * spin_s)
     nodes[:, L.TILT], nodes[:, L.TILT + 1] = G[:, 2, 2], tilt_s
     nodes[:, L.SPIN], nodes[:, L.SPIN + 1] = spin_c, spin_s
-    c, s = cosine[:-1], sine[:-1]
     _apply(nodes, L.PLACE_RHO, 3, lambda x: _turns.turn_z(cosine[parent], -sine[parent], x))
-    _apply(nodes, L.MOMENT, 3, lambda x: _turns.turn_z(c, -s, x))
-    _apply(nodes, L.INERTIA, 6, lambda x: _turns.sturn_z(c, -s, x))
-    nodes[parallel, L.PLACE_RHO + 1] = nodes[leaf, L.MOMENT + 1] = 0.0  # but for rounding
+    nodes[parallel, L.PLACE_RHO + 1] = 0.0  # but for rounding
     node = bodies[:, L.BODY_NODE].astype(int)
     axes = bodies[:, L.BODY_G:L.BODY_G + 9].astype(float).reshape(-1, 3, 3) @ W[node].transpose(0, 2, 1)
     bodies[:, L.BODY_G:L.BODY_G + 9] = axes.reshape(-1, 9)
-    _apply(bodies, L.BODY_RHO, 3, lambda x: _turns.turn_z(cosine[node], -sine[node], x))
+    c, s = cosine[node], -sine[node]
+    _apply(bodies, L.BODY_RHO, 3, lambda x: _turns.turn_z(c, s, x))
+    _apply(fixed, rigid.CENTRE, 3, lambda x: _turns.turn_z(c, s, x))
+    _apply(fixed, rigid.INERTIA, 6, lambda x: _turns.sturn_z(c, s, x))
 
 
 def _spin(G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -131,14 +140,14 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     return chained
 
 
-def _slide(nodes: Table, bodies: Table, chained: Flags, leaf: Flags) -> None:
+def _slide(nodes: Table, bodies: Table, fixed: Table, chained: Flags, outer: Flags) -> None:
     """Move frames along their own axes."""
     parent = nodes[:, L.PARENT].astype(int)
     rho, tilt_c, tilt_s = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3], nodes[chained, L.TILT], nodes[chained, L.TILT + 1]
     slide = np.full(len(nodes) + 1, 0.0, dtype=nodes.dtype)  # the ground stays
     d = -rho[chained, 1] / np.where(tilt_s > SMALLEST_TILT, tilt_s, 1.0)  # parallel axes: 0
     slide[parent[chained]] = rho[chained, 2] - tilt_c * d
-    heavy = np.flatnonzero(leaf)
+    heavy = np.flatnonzero(outer)
     heavy = heavy[nodes[heavy, L.MASS].astype(float) > 0.0]
     slide[heavy] = nodes[heavy, L.MOMENT + 2] / nodes[heavy, L.MASS]
     own, others = slide[:-1], ~chained
@@ -149,12 +158,9 @@ def _slide(nodes: Table, bodies: Table, chained: Flags, leaf: Flags) -> None:
     for a in range(3):
         rho[others, a] = rho[others, a] + own[others] * nodes[others, L.PLACE_G + 6 + a]
     rho[others, 2] = rho[others, 2] - slide[parent][others]
-    m, s, J = nodes[:, L.MASS], nodes[:, L.MOMENT:L.MOMENT + 3], nodes[:, L.INERTIA:L.INERTIA + 6]
-    spread = own * (m * own - 2.0 * s[:, 2])
-    J[:, 0], J[:, 3] = J[:, 0] + spread, J[:, 3] + spread
-    J[:, 2], J[:, 4] = J[:, 2] + own * s[:, 0], J[:, 4] + own * s[:, 1]
-    s[:, 2] = np.where(leaf, 0.0, s[:, 2] - m * own)
-    bodies[:, L.BODY_RHO + 2] = bodies[:, L.BODY_RHO + 2] - slide[bodies[:, L.BODY_NODE].astype(int)]
+    along = slide[bodies[:, L.BODY_NODE].astype(int)]
+    bodies[:, L.BODY_RHO + 2] = bodies[:, L.BODY_RHO + 2] - along
+    fixed[:, rigid.CENTRE + 2] = fixed[:, rigid.CENTRE + 2] - along
 
 
 def _apply(table: Table, at: int, size: int, change: Any) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import plain
 from ..core.jit import STAMP_NUMBER
+from . import rigid
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
 from .frames import choose_frames
 from .joint import Ball, Step
@@ -82,13 +83,13 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     L = _layout
     nodes: list[list[Any]] = []
     bodies: list[list[Any]] = []
+    described: list[list[Any]] = []  # of each body: mass, centre of mass, inertia
     coordinates: list[list[float]] = []
     drives: list[tuple[Drive, int]] = []
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
     last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
     last_child: dict[int, int] = {}
     mass_size = multipliers_size = rotors_size = 0
-    ground_moment: Any = (0.0, 0.0, 0.0)
     qi = vi = quaternions = 0
     for spec in body_specs:
         node, X = frames[spec.parent] if spec.parent >= 0 else (L.GROUND, ORIGIN)
@@ -141,9 +142,9 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             qi += element.nq
             vi += element.nv
         frames.append((node, X))
-        m, s, J = _rigid(spec.mass, spec.com, spec.inertia, ORIGIN)
+        described.append(rigid.described(spec.mass, spec.com, spec.inertia))
         row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
-               *(x for line in X[0] for x in line), *X[1], m, *s, *J]
+               *(x for line in X[0] for x in line), *X[1], *[0.0] * rigid.WIDTH]
         rotors = sum(x > 0.0 for x in spec.armature or ())
         sibling, elders, own = -1, 0, 6 - (vi - first_speed) + rotors
         if spec.parent >= 0:
@@ -154,17 +155,6 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
         row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia), rotors]
         multipliers_size += own * elders + own * (own + 1) // 2
         bodies.append(row)
-        m, s, J = _rigid(spec.mass, spec.com, spec.inertia, X)
-        if node >= 0:
-            for at, value in zip(range(L.MASS, L.MASS + 10), (m, *s, *J), strict=True):
-                nodes[node][at] = nodes[node][at] + value  # never in place: it may be an array
-        else:
-            ground_moment = _vec3.add(ground_moment, s)
-    for row in reversed(nodes):
-        row[L.SUBTREE_MASS] = row[L.SUBTREE_MASS] + row[L.MASS]
-        if row[L.PARENT] >= 0:
-            parent = nodes[int(row[L.PARENT])]
-            parent[L.SUBTREE_MASS] = parent[L.SUBTREE_MASS] + row[L.SUBTREE_MASS]
     header: list[Any] = [0.0] * L.HEADER
     header[L.STAMP] = STAMP_NUMBER
     header[L.N_NODES], header[L.N_BODIES], header[L.NQ], header[L.NV] = len(nodes), len(bodies), qi, vi
@@ -174,37 +164,46 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     header[L.AT_COORDINATES] = header[L.AT_BODIES] + len(bodies) * L.BODY
     header[L.AT_DRIVES] = header[L.AT_COORDINATES] + len(coordinates) * L.COORDINATE
     header[L.GRAVITY:L.GRAVITY + 3] = gravity
-    header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = list(ground_moment)
     header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
     header[L.HAS_ROTORS], header[L.ROTORS_SIZE] = float(any(c[L.ARMATURE] for c in coordinates)), rotors_size
     drive_rows = _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE)
     header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
-    node_rows, body_rows = _table(nodes, L.NODE), _table(bodies, L.BODY)
-    choose_frames(node_rows, body_rows)
+    node_rows, body_rows, own = _tables((nodes, L.NODE), (bodies, L.BODY), (described, rigid.WIDTH))
+    body_rows[:, L.BODY_MASS:L.BODY_MASS + rigid.WIDTH] = rigid.about_origin(own)
+    axes, origins = body_rows[:, L.BODY_G:L.BODY_RHO].T.reshape(3, 3, -1), body_rows[:, L.BODY_RHO:L.BODY_MASS].T
+    in_frames = rigid.in_frames(own, axes, origins)
+    ground = rigid.summed(in_frames, body_rows[:, L.BODY_NODE].astype(int), len(nodes))[-1]
+    header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = ground[rigid.CENTRE:rigid.INERTIA].tolist()
+    choose_frames(node_rows, body_rows, in_frames)
+    _put_subtree_masses(node_rows)
     header[L.ONLY_HINGES] = float(all(case < L.OTHER for case in node_rows[:, L.CASE]))
     rows = (*node_rows.ravel().tolist(), *body_rows.ravel().tolist())
     return [*header, *rows, *chain.from_iterable(coordinates), *drive_rows]
 
 
-def _table(rows: list[list[Any]], width: int) -> np.ndarray:
-    """Rows as one array, of objects where numbers are arrays."""
-    if not any(isinstance(x, np.ndarray) for row in rows for x in row):
-        return np.array(rows, dtype=np.float64).reshape(-1, width)
-    table = np.empty((len(rows), width), dtype=object)
-    for i, row in enumerate(rows):
-        for j, x in enumerate(row):
-            table[i, j] = x
-    return table
+def _put_subtree_masses(nodes: np.ndarray) -> None:
+    """Mass of each node and of all that it carries."""
+    mass, parent = nodes[:, _layout.MASS].tolist(), nodes[:, _layout.PARENT].astype(int).tolist()
+    for i in range(len(mass) - 1, -1, -1):
+        if parent[i] >= 0:
+            mass[parent[i]] = mass[parent[i]] + mass[i]  # never in place: it may be an array
+    for i, m in enumerate(mass):
+        nodes[i, _layout.SUBTREE_MASS] = m
 
 
-def _rigid(mass: Any, com: Any, inertia: Any, X: Any) -> tuple[Any, Any, list[Any]]:
-    """Mass, first moment and inertia about the node's origin, of a body fixed at X in the node's frame."""
-    G, rho = X
-    c = _vec3.add(rho, _vec3.tmul(G, com))
-    I = _vec3.congruence(G, inertia)
-    cc = _vec3.dot(c, c)
-    J = [I[a][b] + mass * ((cc if a == b else 0.0) - c[a] * c[b]) for a in range(3) for b in range(a, 3)]
-    return mass, _vec3.scale(mass, c), J
+def _tables(*tables: tuple[list[list[Any]], int]) -> list[np.ndarray]:
+    """Rows of given widths as arrays: of objects, all of them, if any number is an array."""
+    varied = any(isinstance(x, np.ndarray) for rows, _ in tables for row in rows for x in row)
+    if not varied:
+        return [np.array(rows, dtype=np.float64).reshape(-1, width) for rows, width in tables]
+    made = []
+    for rows, width in tables:
+        table = np.empty((len(rows), width), dtype=object)
+        for i, row in enumerate(rows):
+            for j, x in enumerate(row):
+                table[i, j] = x
+        made.append(table)
+    return made
 
 
 def _rooted(mass: Any, com: Any, inertia: Any) -> list[Any]:
