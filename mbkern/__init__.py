@@ -8,10 +8,9 @@
 >>> qdot, pdot = system.rhs(q, p)
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import errors
+from . import errors, lazy
 from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
@@ -32,7 +31,8 @@ from .model.model import Model
 from .system import System
 
 if TYPE_CHECKING:  # see `__getattr__`
-    from . import analytic, embed, ensemble, flops, viz
+    from . import analytic, embed, flops, viz
+    from .batch import ensemble
     from .integrate import Event, Solution, event
     from .io import load_mjcf, load_urdf
     from .model.serial import load
@@ -46,9 +46,8 @@ __all__ = [
 ]
 
 # loaded on first use: a right-hand side needs none of them
-_MODULES = (
-    "analytic", "batch", "callbacks", "costs", "embed", "ensemble", "flops", "integrate", "io", "threads", "viz",
-)
+_MODULES = {name: name for name in ("analytic", "batch", "embed", "flops", "integrate", "io", "viz")}
+_MODULES["ensemble"] = "batch.ensemble"
 _MODULE_OF = {
     "Event": "integrate", "Solution": "integrate", "event": "integrate", "load": "model.serial", "load_mjcf": "io",
     "load_urdf": "io",
@@ -57,9 +56,9 @@ _MODULE_OF = {
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f".{name}", __name__)
+        return lazy.module(_MODULES[name])
     if name in _MODULE_OF:
-        value = globals()[name] = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+        value = globals()[name] = getattr(lazy.module(_MODULE_OF[name]), name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

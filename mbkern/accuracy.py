@@ -14,6 +14,7 @@ import warnings
 
 import numpy as np
 
+from . import lazy
 from .errors import AccuracyWarning, MbkernError
 from .inputs import Array
 from .methods import METHODS
@@ -36,8 +37,7 @@ def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[floa
     The measure, by L^T D L, has the error that one step of iterative refinement shows: what the momenta (joint forces)
     of its speeds (accelerations) miss, divided by the mass matrix.
     """
-    from .system import System
-
+    System = lazy.module("system").System
     exact, asked = System(model, "emh-ldl"), System(model, method if method in METHODS else "emh-ldl")
     asked.watch.limit = 0.0  # who asks need not be warned
     u = exact.velocities(q, p, t)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import plain
+from . import lazy, plain
 from .core import checks
 from .core.checks import ANGLE_LIMIT, LIMIT
 from .errors import SingularInertiaError, StateError
@@ -105,8 +105,7 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
 
 def load_fault(functions: dict[str, Any], model: Model, t: float, q: Array, p: Array) -> StateError | None:
     """The first of the functions "tau", "wrench" that raises or gives no finite forces at a state, in words."""
-    from .callbacks import name_of, raised
-
+    name_of, raised = lazy.module("callbacks").name_of, lazy.module("callbacks").raised
     for what, f in functions.items():
         out = np.zeros(model.nv) if what == "tau" else np.zeros((model.n_bodies, 6))
         where = f"the function {name_of(f)!r} for {what}"

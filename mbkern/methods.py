@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from . import plain
+from . import lazy, plain
 from .errors import MethodError, SingularInertiaError
+from .lazy import cached_property
 from .model.model import Model
 
 _layout = plain.load("layout")
@@ -26,7 +25,7 @@ LOSSY_METHODS = ("emh-lu", "hzu", "newton-euler-lu", "lagrange-1")
 
 def _core(module: str, function: str) -> Any:
     """A function of the compiled core."""
-    return getattr(import_module(f".core.{module}", __package__), function)
+    return getattr(lazy.module(f"core.{module}"), function)
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class AccelerationMethod:
 
 
 def _work_lu(block: np.ndarray) -> int:
-    return plain.load("extended_lu").lu_row(block, int(block[_layout.N_BODIES]) + 1)
+    return lazy.module("_plain_core.extended_lu").lu_row(block, int(block[_layout.N_BODIES]) + 1)
 
 
 def _work_dah(block: np.ndarray) -> int:
@@ -126,12 +125,12 @@ def _work_dah(block: np.ndarray) -> int:
 
 
 def _work_hzu(block: np.ndarray) -> int:
-    rows = plain.load("multipliers").hzu_row(block, int(block[_layout.N_BODIES]) + 1)
+    rows = lazy.module("_plain_core.multipliers").hzu_row(block, int(block[_layout.N_BODIES]) + 1)
     return rows + int(block[_layout.MULTIPLIERS_SIZE])
 
 
 def _work_appell(block: np.ndarray) -> int:
-    return plain.load("appell").appell_size(block)
+    return lazy.module("_plain_core.appell").appell_size(block)
 
 
 METHODS = {method.name: method for method in (

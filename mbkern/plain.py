@@ -8,13 +8,10 @@ code, counting numbers for flop counts.
 (0.0, 0.0, 1.0)
 """
 
-import importlib
-import importlib.util
-import sys
-from pathlib import Path
+from importlib import import_module
 from types import ModuleType
 
-_PACKAGE = "mbkern._plain_core"
+from . import _plain_core
 
 
 def load(name: str) -> ModuleType:
@@ -31,12 +28,4 @@ def load(name: str) -> ModuleType:
     >>> plain.load("vec3").dot((1.0, 2.0, 3.0), (1.0, 1.0, 1.0))
     6.0
     """
-    if _PACKAGE not in sys.modules:
-        folder = Path(__file__).parent / "core"
-        spec = importlib.util.spec_from_file_location(
-            _PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)])
-        assert spec is not None and spec.loader is not None
-        package = importlib.util.module_from_spec(spec)
-        sys.modules[_PACKAGE] = package
-        spec.loader.exec_module(package)
-    return importlib.import_module(f"{_PACKAGE}.{name}")
+    return import_module(f"{_plain_core.__name__}.{name}")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
-from . import inputs, plain
+from . import inputs, lazy, plain
 from .accuracy import Watch, error
 from .core import checks, entry
 from .errors import MethodError, ModelError, StateError
 from .explain import failure, moving_elements
 from .inputs import Array
+from .lazy import cached_property
+from .locks import COMPILING
 from .methods import METHODS, Method, acceleration_named, method_named
 from .model.checks import show
 from .model.drives import Function
@@ -37,7 +37,6 @@ L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
 _ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
 _QUICK = (types.intp, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
-_COMPILING = threading.RLock()
 _empty = np.empty
 
 
@@ -153,7 +152,7 @@ class System:
         >>> report.chosen == min(report.costs, key=report.costs.get)
         True
         """
-        from .costs import report
+        report = lazy.module("costs").report
 
         return report(self.model)
 
@@ -240,7 +239,7 @@ class System:
         forces = self._no_tau if tau is None else inputs.vector(tau, "tau", self.model.speed_names)
         if wrench is None:
             return forces
-        from .core.momenta import wrenches_to_joints
+        wrenches_to_joints = lazy.module("core.momenta").wrenches_to_joints
 
         given = inputs.wrenches(wrench, self.model).ravel()
         equivalent = np.empty(self._nv)
@@ -333,7 +332,7 @@ class System:
         >>> bool(np.allclose(system.accelerations(q, u, tau=tau), udot))
         True
         """
-        from .core import inverse_dynamics as kernels
+        kernels = lazy.module("core.inverse_dynamics")
 
         model, names = self.model, self.model.speed_names
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
@@ -372,7 +371,7 @@ class System:
         >>> R[:, 2].round(6)  # the ground carries both, the table carries the lamp
         array([39.24,  9.81])
         """
-        from .core import inverse_dynamics as kernels
+        kernels = lazy.module("core.inverse_dynamics")
 
         model, names = self.model, self.model.speed_names
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", names), inputs.time(t)
@@ -410,7 +409,7 @@ class System:
         >>> round(float(p[0]), 6) == round(0.1 * model.total_mass, 6)  # the whole machine lifts
         True
         """
-        from .core import momenta as kernels
+        kernels = lazy.module("core.momenta")
 
         model = self.model
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
@@ -457,7 +456,7 @@ class System:
         >>> bool(H[0, 0] == model.total_mass)  # the first coordinate lifts everything
         True
         """
-        from .core import mass as kernels
+        kernels = lazy.module("core.mass")
 
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         H = np.empty((self._nv, self._nv))
@@ -478,7 +477,7 @@ class System:
         >>> bool(np.allclose(system.mass_matrix(q) @ system.solve_mass(q, x), x))
         True
         """
-        from .core import mass as kernels
+        kernels = lazy.module("core.mass")
 
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         given = inputs.columns(x, "x", self._nv)
@@ -520,7 +519,7 @@ class System:
         >>> energy.kinetic, energy.hamiltonian == energy.potential
         (0.0, True)
         """
-        from .core import energy as kernels
+        kernels = lazy.module("core.energy")
 
         out = np.empty(3)
         with _Frame(self) as (frame, block, work):
@@ -546,7 +545,7 @@ class System:
         >>> [round(float(x), 6) for x in r[model.body_index("boom")]]
         [0.0, 1.5, 2.5]
         """
-        from .core import bodies as kernels
+        kernels = lazy.module("core.bodies")
 
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         n = self.model.n_bodies
@@ -565,7 +564,7 @@ class System:
         >>> mb.System(model).body_velocities(model.neutral(), [0.0, 0.0, 0.0]).shape
         (3, 6)
         """
-        from .core import bodies as kernels
+        kernels = lazy.module("core.bodies")
 
         return self._of_bodies(kernels.velocities, q, p, t)
 
@@ -581,12 +580,12 @@ class System:
         >>> mb.System(model).body_momenta(model.neutral(), [0.0, 0.0, 0.0]).shape
         (3, 6)
         """
-        from .core import bodies as kernels
+        kernels = lazy.module("core.bodies")
 
         return self._of_bodies(kernels.momenta, q, p, t)
 
     def _of_bodies(self, kernel: Callable[..., None], q: ArrayLike, p: ArrayLike, t: float) -> Array:
-        from .core.momenta import kinematics
+        kinematics = lazy.module("core.momenta").kinematics
 
         out = np.empty((self.model.n_bodies, 6))
         with _Frame(self) as (frame, block, work):
@@ -606,7 +605,7 @@ class System:
         >>> C.shape, [a.shape for a in A]
         ((4, 6, 6), [(6, 3), (6, 1), (6, 1), (6, 1)])
         """
-        from .core import blocks as kernels
+        kernels = lazy.module("core.blocks")
 
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         n = self.model.n_bodies
@@ -722,7 +721,7 @@ class System:
         >>> solution.success, solution.q.shape
         (True, (3, 5))
         """
-        from .integrate.simulate import simulate
+        simulate = lazy.module("integrate.simulate").simulate
 
         return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
                         wrench, max_step, save_every)
@@ -748,7 +747,7 @@ class System:
         >>> stepper.reset(model.neutral(), [0.0, 0.0, 0.0])
         >>> q, p = stepper.step()
         """
-        from .integrate.stepper import Stepper
+        Stepper = lazy.module("integrate.stepper").Stepper
 
         return Stepper(self, integrator, step, rtol, atol, tau, wrench)
 
@@ -875,7 +874,7 @@ class System:
         >>> solution.q.shape
         (100, 3, 3)
         """
-        from .batch.simulate import simulate_batch
+        simulate_batch = lazy.module("batch.simulate").simulate_batch
 
         return simulate_batch(self, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, threads, tau, reduce,
                               progress, reduce_size, max_step, parameters)
@@ -919,7 +918,7 @@ class System:
         >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
         0
         """
-        from .callbacks import keep_alive
+        keep_alive = lazy.module("callbacks").keep_alive
 
         # Numba compiles anew for a read-only array, hence a copy
         return self._method.rhs, keep_alive(self.block.copy(), self._callbacks)
@@ -941,7 +940,7 @@ class System:
         >>> f.status
         0
         """
-        from .embed.handle import CFunc
+        CFunc = lazy.module("embed.handle").CFunc
 
         return CFunc(self)
 
@@ -982,11 +981,11 @@ class System:
     @cached_property
     def _lane_block(self) -> Array:
         """The block for batches, which use other functions for rotors."""
-        from .callbacks import keep_alive
+        keep_alive = lazy.module("callbacks").keep_alive
 
         block = self.block.copy()
         if block[L.HAS_ROTORS]:
-            from .core import rotor_calls
+            rotor_calls = lazy.module("core.rotor_calls")
 
             block[L.ROTOR_CALLS + 1] = rotor_calls.rotor_of_lanes.address
         return keep_alive(block, self._callbacks)
@@ -994,7 +993,7 @@ class System:
     @cached_property
     def _rhs_batch(self) -> Any:
         """What does the work of `rhs_batch`, loaded when it is first needed."""
-        from .batch.rhs import rhs_batch
+        rhs_batch = lazy.module("batch.rhs").rhs_batch
 
         return rhs_batch
 
@@ -1006,8 +1005,9 @@ class System:
     @cached_property
     def _seconds_a_state(self) -> float:
         """Estimate for one state of a batch on one thread."""
-        from .core.number import LANES
-        from .costs import cost, structure
+        LANES = lazy.module("core.number").LANES
+        cost = lazy.module("costs").cost
+        structure = lazy.module("costs").structure
 
         return max(1e-9, cost(self.method, structure(self.model)) / LANES)
 
@@ -1043,7 +1043,7 @@ class System:
 def _compiled(function: Any, signature: tuple[Any, ...]) -> Any:
     """The function, compiled for this signature alone: another argument type is an error, not a reason to compile."""
     if not function.signatures:
-        with _COMPILING:
+        with COMPILING:
             if not function.signatures:
                 function.compile(signature)
                 function.disable_compile()
@@ -1082,7 +1082,7 @@ def _finite(result: Array) -> Array:
 
 def _cheapest(model: Model) -> str:
     """The method that should be the fastest for this tree."""
-    from .costs import report
+    report = lazy.module("costs").report
 
     return report(model).chosen
 
@@ -1098,7 +1098,7 @@ def _drive_callbacks(model: Model) -> list[Any]:
     functions = [drive.f for drive in _drives(model) if isinstance(drive, Function)]
     if not functions:
         return []
-    from .callbacks import drive_callback
+    drive_callback = lazy.module("callbacks").drive_callback
 
     return [drive_callback(f) for f in functions]
 
@@ -1110,7 +1110,7 @@ def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
         return model.block
     block = model.block.copy()
     if rotors:
-        from .core import rotor_calls
+        rotor_calls = lazy.module("core.rotor_calls")
 
         block[L.ROTOR_CALLS] = rotor_calls.rotor_of_one.address
     left = iter(callbacks)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import lazy
 from .errors import MbkernError, StateError
 from .model.checks import show
 
@@ -162,7 +163,7 @@ def rouse(helpers: int, long: bool) -> None:
     recent, _last = now - _last < RECENT, now
     if not (long or recent):
         return
-    from .core import rows
+    rows = lazy.module("core.rows")
 
     posts, manned = POSTS, _manned
     for post in range(posts.shape[0]):
@@ -190,7 +191,7 @@ def rouse(helpers: int, long: bool) -> None:
 def _serve(posts: NDArray[np.int64], manned: list[bool], post: int) -> None:
     """Do jobs at a post as long as there are some."""
     global _looks
-    from .core import rows
+    rows = lazy.module("core.rows")
 
     try:
         _looks = _looks or _looks_awake()
@@ -201,7 +202,7 @@ def _serve(posts: NDArray[np.int64], manned: list[bool], post: int) -> None:
 
 def _looks_awake() -> int:
     """How often a helper looks in the time `AWAKE`. The shortest of some trials, as other threads may run meanwhile."""
-    from .core import rows
+    rows = lazy.module("core.rows")
 
     nobody, trial, shortest = np.zeros(rows.POST_SIZE, np.int64), 1000, AWAKE
     for _ in range(8):

@@ -5,6 +5,7 @@ Each program runs in a new process, because this one has loaded everything long 
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -19,7 +20,7 @@ import mbkern as mb
 FOLDER = Path(mb.__file__).parents[1]
 
 # none of them, and nothing inside them
-OTHER_PARTS = ("analytic", "batch", "callbacks", "cli", "costs", "embed", "ensemble", "flops", "integrate", "io",
+OTHER_PARTS = ("analytic", "batch", "callbacks", "cli", "costs", "embed", "flops", "integrate", "io",
                "threads", "viz", "model.serial", "model.vary")
 OTHER_KERNELS = ("appell", "bodies", "cabi", "energy", "inverse_dynamics", "lagrange", "lanes", "mass", "momenta",
                  "newton_euler", "newton_euler_lu", "quasi", "rotor_calls")
@@ -117,3 +118,75 @@ with ThreadPoolExecutor(len(uses)) as pool:
     results = list(pool.map(first, uses))
 print(json.dumps([bool(np.array_equal(result, use())) for result, use in zip(results, uses, strict=True)]))
 """) == [True] * 24
+
+
+def test_first_uses_and_import_statements_of_many_threads_do_not_wait_for_each_other():
+    """Parts of packages and the packages themselves, all at once, and loaded so slowly that the threads surely meet:
+    Python found a deadlock of its locks of modules, now and then."""
+    assert run("""
+import json, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from threading import Barrier
+import mbkern as mb, numpy as np
+
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("mbkern."):
+            time.sleep(0.03)
+
+sys.meta_path.insert(0, Slow)
+system = mb.System(mb.zoo.chain(3), "emh-ldl")
+q, Q = np.zeros(3), np.zeros((8, 3))
+uses = [
+    lambda: system.simulate_batch(Q, Q, (0.0, 1e-3)).success, lambda: system.simulate(q, q, (0.0, 1e-3)).success,
+    lambda: import_module("mbkern.batch"), lambda: import_module("mbkern.integrate"), lambda: mb.Event,
+    lambda: mb.ensemble.run, lambda: system.cfunc, lambda: import_module("mbkern.embed"), lambda: mb.analytic,
+    lambda: system.stepper("rk4"), lambda: system.rhs_batch(Q, Q), lambda: mb.System(mb.zoo.chain(9)),
+    lambda: mb.flops.count, lambda: mb.viz.viewer, lambda: import_module("mbkern.viz"), lambda: mb.load_urdf,
+]
+together = Barrier(len(uses))
+
+def first(use):
+    together.wait(60)
+    return bool(use())
+
+with ThreadPoolExecutor(len(uses)) as pool:
+    print(json.dumps(list(pool.map(first, uses))))
+""") == [True] * 16
+
+
+def imports_of(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def test_late_imports_of_parts_of_mbkern_go_through_one_place():
+    """An import statement in a function does not hold the lock that a fork waits for: use `mbkern.lazy.module`."""
+    found = []
+    for path in sorted((FOLDER / "mbkern").rglob("*.py")):
+        if path.parent.name != "core":  # these import one another before they are used
+            for function in ast.walk(ast.parse(path.read_text())):
+                if isinstance(function, ast.FunctionDef):
+                    found += [f"{path}:{node.lineno}" for node in imports_of(function)
+                              if isinstance(node, ast.ImportFrom) and node.names[0].name != "__version__"
+                              and (node.level or "mbkern" in str(node.module))]
+    assert found == []
+
+
+def test_packages_are_loaded_before_their_parts():
+    """Where modules of a package import parts of another package, the package itself imports the other one first."""
+    root = FOLDER / "mbkern"
+    first = {"integrate": {"embed"}, "batch": {"integrate", "embed"}, "analytic": {"integrate", "embed"}}
+    for package, others in first.items():
+        top = [node.names[0].name for node in ast.parse((root / package / "__init__.py").read_text()).body
+               if isinstance(node, ast.Import)]
+        assert top and top[0].removeprefix("mbkern.") in others
+    loaded_by_mbkern = {"core", "model", "_plain_core"}
+    for path in sorted(root.rglob("*.py")):
+        here = path.parent.relative_to(root).parts
+        for node in ast.parse(path.read_text()).body:
+            if here and isinstance(node, ast.ImportFrom) and node.level > 1 and node.module:
+                parts = [*here[:len(here) - node.level + 1], *node.module.split(".")]
+                if len(parts) > 1 and parts[0] != here[0] and here[0] not in ("cli", "viz"):
+                    assert parts[0] in loaded_by_mbkern | first.get(here[0], set()), f"{path}: {'.'.join(parts)}"

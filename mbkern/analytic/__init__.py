@@ -9,6 +9,8 @@
 (True, True)
 """
 
+import mbkern.integrate  # noqa: F401  # a package before its parts, see `mbkern.lazy`
+
 from . import appell, cases, ode45
 from .counts import count_equations
 from .functions import Constraints, Dynamics, QuasiVelocities

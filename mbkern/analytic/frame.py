@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..callbacks import keep_alive
 from ..core import quasi as C
 from ..core import quasi_tree
 from ..inputs import Array
+from ..lazy import cached_property
 from ..system import System
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
 from .ignorable import Ignorable, NamedSpeeds, whole_free_joints

@@ -21,7 +21,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -37,6 +36,7 @@ from ..errors import InconsistentSpeedsError, StateError
 from ..explain import CODES, singular
 from ..inputs import Array
 from ..integrate.problem import Problem
+from ..lazy import cached_property
 from ..model.checks import number, show
 from ..system import System
 from .frame import Setup, make_frame, take

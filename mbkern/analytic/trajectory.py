@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..integrate.driver import Record, Run, drive, joined
 from ..integrate.kernels import plan as P
 from ..integrate.simulate import checked_events, records
 from ..integrate.solution import DenseOutput, interpolated
+from ..lazy import cached_property
 from ..system import System
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@
 (1000, 3)
 """
 
+import mbkern.integrate  # noqa: F401  # a package before its parts, see `mbkern.lazy`
+
 from ..model.vary import Varied
 from .solution import BatchSolution
 

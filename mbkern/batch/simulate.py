@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 INTEGRATORS = {name: options.INTEGRATORS[name] for name in ("rk4", "dopri5", "midpoint")}
 SMALLEST_PIECE = 8 * LANES  # states: at the end of a piece some lanes are idle
 CHUNK_SECONDS = 0.05  # how long compiled code runs before Python looks around
-_COMPILING = threading.Lock()
 
 
 def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: Any = "dopri5", rtol: Any = 1e-8,
@@ -61,8 +59,7 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                     if workers == 1:
                         watch()
 
-        with _COMPILING:  # once, before several threads want it
-            Job(run).chunk()
+        Job(run).chunk()  # compiles, once, before several threads want it
         crew.run(work, workers, watch)
         if bar is not None:
             bar.show(done(), True)

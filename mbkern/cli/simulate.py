@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import plain
+from .. import lazy, plain
 from ..errors import IntegrationError, StateError
 from ..integrate.options import INTEGRATORS
 from ..integrate.solution import Solution
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         write(solution, Path(options.output))
         print(f"wrote {options.output}")
     if options.view:
-        from ..viz import viewer
+        viewer = lazy.module("viz").viewer
 
         viewer(solution, options.view)
         print(f"wrote {options.view}")

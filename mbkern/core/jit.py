@@ -16,7 +16,6 @@ When this file is loaded as part of :mod:`mbkern.plain`, every decorator returns
 
 import gc
 import hashlib
-import threading
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -74,6 +73,7 @@ else:
     from numba.core.runtime import rtsys
     from numba.core.sigutils import normalize_signature
 
+    from . import numba_private
     from .compilers import Called, Inlined
 
     class _StampedCache(FunctionCache):
@@ -143,7 +143,6 @@ else:
         def __init__(self, function, signature):
             self._function, self._signature = function, signature
             self._compiled = None
-            self._lock = threading.Lock()
 
         def __repr__(self):
             return f"<C function {self._function.__name__}>"
@@ -152,7 +151,7 @@ else:
         def compiled(self):
             """The `CFunc`, compiled now or loaded from the cache on disk."""
             if self._compiled is None:
-                with self._lock:
+                with numba_private.compiler_lock:
                     if self._compiled is None:
                         options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
                         made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ..core import cabi
 from ..errors import StateError
 from ..explain import error_of
+from ..lazy import cached_property
 from .frame import Frame
 
 if TYPE_CHECKING:

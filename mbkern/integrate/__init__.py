@@ -8,6 +8,8 @@
 True
 """
 
+import mbkern.embed  # noqa: F401  # a package before its parts, see `mbkern.lazy`
+
 from .events import Event, event
 from .solution import Solution
 

@@ -5,7 +5,6 @@ Between two chunks there is time for Python: taking over full output buffers, th
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +23,6 @@ from .progress import Interrupt, Progress
 CHUNK_SECONDS = 0.05  # how long compiled code runs before Python looks around
 BUFFER_NUMBERS = 2**17  # of the output buffers
 TINY_PART = 1e-12  # of the span: where t is held less finely, that is what limits the step
-_COMPILING = threading.Lock()
 
 
 class Run:
@@ -104,11 +102,10 @@ class Run:
 
     def start(self) -> int:
         """Evaluate at the beginning; a code of `kernels.plan`."""
-        with _COMPILING:  # compile both here, once
-            self.plan[P.BUDGET] = 0
-            self._run(*self._arguments)
-            return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self._arguments[5],
-                                     self.work))
+        self.plan[P.BUDGET] = 0
+        self._run(*self._arguments)  # does nothing, but is compiled here
+        return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self._arguments[5],
+                                 self.work))
 
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
+from ..lazy import cached_property
 from ..methods import METHODS
 from ..model.joint import Free, Step
 from .events import EventRecord

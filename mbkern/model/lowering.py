@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import plain
+from .. import lazy, plain
 from ..core.jit import STAMP_NUMBER
 from . import rigid
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
@@ -63,7 +63,7 @@ def aligned(axis: Vector) -> Matrix:
 def turn(axis: Vector, angle: float) -> Matrix:
     """Direction cosines from the axes before a rotation to those after it."""
     W = aligned(axis)
-    joints = plain.load("joints")
+    joints = lazy.module("_plain_core.joints")
     return _vec3.matmul(_vec3.transpose(W), joints.turned_z(W, float(angle)))
 
 

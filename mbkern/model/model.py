@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mbkern import lazy
 from mbkern.errors import FrozenError, ModelError
+from mbkern.lazy import cached_property
 from mbkern.model import checks
 from mbkern.model.checks import Mat3, Vec3
 from mbkern.model.joint import Ball, Element, Free, Joint, Step
@@ -341,7 +342,7 @@ class Model:
         >>> mb.zoo.pipelayer().block.dtype
         dtype('float64')
         """
-        from mbkern.model.lowering import lower
+        lower = lazy.module("model.lowering").lower
 
         return _frozen(lower(self))
 
@@ -516,7 +517,7 @@ class Model:
         >>> y[model.index("alpha")], y[model.nq + model.speed_index("y")]
         (np.float64(0.1), np.float64(30.0))
         """
-        from mbkern.model import state
+        state = lazy.module("model.state")
 
         return state.pack(self, q, p)
 
@@ -562,7 +563,8 @@ class Model:
         >>> bool(np.array_equal(Qdot[2], mb.System(varied.model_of(2)).rhs(np.zeros(6), np.ones(6))[0]))
         True
         """
-        from mbkern.model.vary import Varied, validated
+        Varied = lazy.module("model.vary").Varied
+        validated = lazy.module("model.vary").validated
 
         index, change = validated(self, body, mass, com, inertia, position)
         return Varied(self, {index: change})
@@ -667,7 +669,7 @@ class Model:
         >>> mb.zoo.pipelayer().to_dict()["bodies"][3]["mass"]
         800.0
         """
-        from mbkern.model import serial
+        serial = lazy.module("model.serial")
 
         return serial.to_dict(self)
 
@@ -682,7 +684,7 @@ class Model:
         >>> mb.Model.from_dict(model.to_dict()) == model
         True
         """
-        from mbkern.model import serial
+        serial = lazy.module("model.serial")
 
         return serial.from_dict(data)
 
@@ -696,7 +698,7 @@ class Model:
         >>> mb.Model.from_json(model.to_json()) == model
         True
         """
-        from mbkern.model import serial
+        serial = lazy.module("model.serial")
 
         return serial.to_json(self)
 
@@ -710,7 +712,7 @@ class Model:
         >>> mb.Model.from_json(mb.zoo.chain(2).to_json()).nv
         2
         """
-        from mbkern.model import serial
+        serial = lazy.module("model.serial")
 
         return serial.from_json(text)
 
@@ -726,7 +728,7 @@ class Model:
         ...     mb.load(path) == mb.zoo.pipelayer()
         True
         """
-        from mbkern.model import serial
+        serial = lazy.module("model.serial")
 
         serial.save(self, path)
 
@@ -739,7 +741,7 @@ class Model:
         >>> mb.load_urdf(mb.zoo.pipelayer().to_urdf()).coordinate_names
         ('z', 'alpha', 'beta', 'theta', 'epsilon', 'y')
         """
-        from mbkern.io import to_urdf
+        to_urdf = lazy.module("io").to_urdf
 
         return to_urdf(self)
 

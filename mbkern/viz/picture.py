@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs
+from .. import inputs, lazy
 from ..errors import MethodError
 from ..model.checks import show
 from ..model.model import Model
@@ -110,7 +110,7 @@ def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: 
     if not (isinstance(fps, int) and fps > 0 and speed > 0.0):
         raise MethodError(f"animate: fps must be a positive integer and speed positive, got {show(fps)}, {show(speed)}")
     if kind == ".html":
-        from .viewer import viewer
+        viewer = lazy.module("viz.viewer").viewer
 
         page = viewer(solution)
         page.save(str(out))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import lazy
 from ..errors import MethodError
 from ..model.checks import show
 from . import scene as scenes
@@ -102,7 +103,7 @@ def viewer(solution: Solution, path: str | PathLike[str] | None = None, *, title
     >>> "<script" in page.html
     True
     """
-    from ..integrate.solution import Solution
+    Solution = lazy.module("integrate.solution").Solution
 
     if not isinstance(solution, Solution):
         raise MethodError(f"viewer: expected a Solution (System.simulate), got {show(solution)}")

@@ -16,16 +16,17 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .batch import inputs
-from .batch.solution import BatchSolution
-from .errors import IntegrationError, MbkernError, StateError
-from .integrate.options import count
-from .integrate.progress import Tally
-from .model.checks import show
+from ..errors import IntegrationError, MbkernError, StateError
+from ..integrate.options import count
+from ..integrate.progress import Tally
+from ..model.checks import show
+from ..system import System
+from . import inputs
+from .simulate import simulate_batch
+from .solution import BatchSolution
 
 if TYPE_CHECKING:
-    from .model.model import Model
-    from .system import System
+    from ..model.model import Model
 
 RETRIES = 3  # of a chunk that failed on a Dask worker
 IN_FLIGHT = 4  # chunks for each worker that are on their way at once: enough to keep it busy, few enough for memory
@@ -179,16 +180,12 @@ def _remote(task: Callable[[int], tuple[Any, ...]], begins: range, submit: Any, 
 @lru_cache(maxsize=8)
 def _system(model: Model, method: str) -> System:
     """One system for all chunks that a worker gets."""
-    from .system import System
-
     return System(model, method)
 
 
 def chunk_solution(model: Model, method: str, Q: Any, P: Any, t_span: Any, first: int, tau: Any, parameters: Any,
                    options: dict[str, Any]) -> BatchSolution:
     """What a worker does: the states of one chunk, `first` being the number of the first one."""
-    from .batch.simulate import simulate_batch
-
     return simulate_batch(_system(model, method), Q, P, t_span, tau=tau, parameters=parameters, first=first, **options)
 
 

@@ -1,0 +1,54 @@
+"""Programs that run in a process of their own, with a limit of time: what hangs fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mbkern
+
+FOLDER = Path(mbkern.__file__).parents[1]
+LIMIT = 180.0  # seconds; a program takes a few, but with a cold cache it compiles
+
+#: Imports of parts of mbkern take so long that threads surely meet.
+SLOW_IMPORTS = """
+import sys, time
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("mbkern."):
+            time.sleep(0.03)
+sys.meta_path.insert(0, Slow)
+"""
+
+#: `forked(work)`: whether `work()` ends well in a forked process, within some seconds.
+FORKED = """
+import os, signal
+def forked(work, seconds=30):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(seconds)
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def python(program: str, *, env: dict[str, str] | None = None, seconds: float = LIMIT, cwd: Path | None = None,
+           ) -> subprocess.CompletedProcess[str]:
+    """The finished process; `subprocess.TimeoutExpired` when it does not end."""
+    environment = os.environ | {"PYTHONPATH": str(FOLDER)} | (env or {})
+    return subprocess.run([sys.executable, "-c", program], env=environment, cwd=cwd, capture_output=True, text=True,
+                          timeout=seconds)
+
+
+def printed(program: str, **options) -> str:
+    """What it prints; it must end well."""
+    done = python(program, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
