@@ -16,8 +16,16 @@ from .model.model import Model
 Array = NDArray[np.float64]
 
 
+def refuse_masked(value: Any, what: str) -> None:
+    """Masked entries have no value; NumPy would take what lies below the mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise StateError(f"{what}: expected an array without a mask, got a masked array; fill it (.filled()) or leave "
+                         "the masked entries out (.compressed())")
+
+
 def real_array(value: Any, what: str, shape: tuple[int, ...], meaning: str) -> Array:
     """A C-contiguous, writeable float64 array of the given shape from anything array-like."""
+    refuse_masked(value, what)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":

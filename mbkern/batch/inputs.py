@@ -22,7 +22,7 @@ START: Array = np.zeros(1)  # the default time; nobody writes into it
 
 def rows(value: Any, what: str, names: tuple[str, ...], count: int | None = None) -> Array:
     """One row of len(names) numbers for each state, row-major; any numbers, NaN included."""
-    if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 2 and value.flags.carray and (
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 2 and value.flags.carray and (
             value.shape == (value.shape[0] if count is None else count, len(names))):
         return value  # nothing to do: small batches feel the time that the rest takes
     try:

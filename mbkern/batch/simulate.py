@@ -13,6 +13,7 @@ from ..callbacks import name_of, raised, state_callback
 from ..core.number import LANES
 from ..errors import StateError
 from ..inputs import Array
+from ..integrate import memory as budget
 from ..integrate import options
 from ..integrate.kernels import lane_plan as LP
 from ..integrate.kernels import lane_run as kernels
@@ -140,6 +141,11 @@ class Run:
             self.times = ends[1:] if self.final else ends
         self.slopes = bool((~np.isin(self.times, ends)).any())
         count, rows = (0 if callable(reduce) else self.total), self.times.size
+        wanted, most = 8 * count * rows * (model.nq + model.nv), budget.SHARE * budget.available()
+        if wanted > most:
+            raise StateError(
+                f"the output of this run would take {budget.gigabytes(wanted)}, the limit is {budget.gigabytes(most)} "
+                "(a part of the memory that is free); keep less with t_eval or reduce, or take parts of Q0 and P0")
         self.q, self.p = memory.pair((count, rows), model.nq, model.nv)
         self.q.fill(np.nan)
         self.p.fill(np.nan)

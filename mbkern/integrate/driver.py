@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import StateError
 from ..inputs import Array
+from . import memory
 from .events import Event
 from .kernels import plan as P
 from .kernels import run as kernels
@@ -54,6 +56,8 @@ class Run:
                  max_step: float = np.inf, times: Array | None = None, save_every: int = 0, dense: bool = False,
                  events: list[Event] | None = None) -> None:
         n, events = problem.size, events or []
+        rows = times.size if times is not None else n_steps // save_every + 2 if save_every else 0
+        _check_memory(8 * rows * (n + 1), 8 * n_steps * (integrator.dense * n + 2) if dense else 0)
         self.problem, self.integrator, self.watched = problem, integrator, events
         self.plan: NDArray[np.int64] = np.zeros(P.QUATERNIONS + problem.quaternions.size, np.int64)
         plan = self.plan
@@ -150,6 +154,17 @@ class Run:
         return self.work[at:at + self.problem.size].copy()
 
 
+def _check_memory(output: int, dense: int) -> None:
+    """Refuse a run whose output is known to fill the memory; how many steps an adaptive method takes is not known."""
+    most = memory.limit()
+    if output + dense > most:
+        polynomials = f", {memory.gigabytes(dense)} of it for dense=True" if dense else ""
+        raise StateError(
+            f"the output of this run would take {memory.gigabytes(output + dense)}{polynomials}, the limit is "
+            f"{memory.gigabytes(most)} (a part of the memory that is free); keep fewer states with save_every or "
+            "t_eval, without dense=True, or take longer steps")
+
+
 def beyond_resolution(t: float, step: float) -> str:
     """Why no step of this size can be taken at time t."""
     return (f"a step of {step:g} s does not change t = {t:.9g} s, which float64 holds to {np.spacing(abs(t)):.2g} s "
@@ -168,6 +183,8 @@ class Record:
     event_t: list[NDArray[Any]] = field(default_factory=list)
     event_y: list[NDArray[Any]] = field(default_factory=list)
 
+    size: int = 0  # bytes
+
     def take(self, run: Run) -> None:
         """Move the contents of the buffers here."""
         buffers: tuple[tuple[int, tuple[tuple[list[NDArray[Any]], NDArray[Any]], ...]], ...] = (
@@ -181,6 +198,7 @@ class Record:
             if rows:
                 for kept, buffer in pairs:
                     kept.append(buffer[:rows].copy())
+                    self.size += kept[-1].nbytes
                 run.plan[counter] = 0
 
 
@@ -193,21 +211,34 @@ class Outcome:
     cause: BaseException | None = None
 
 
+class Pace:
+    """How many steps a chunk may take so that Python looks around every CHUNK_SECONDS."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._budget = max(1, 40_000 // max(run.problem.size, 1))
+
+    def chunk(self, most: int | None = None) -> int:
+        """Some steps, `most` at most; a code of `kernels.plan`."""
+        plan = self._run.plan
+        before, done = time.perf_counter(), int(plan[P.ACCEPTED] + plan[P.REJECTED])
+        code = self._run.chunk(self._budget if most is None else min(most, self._budget))
+        seconds = time.perf_counter() - before
+        if int(plan[P.ACCEPTED] + plan[P.REJECTED]) - done >= self._budget:  # not cut short by a buffer
+            self._budget = max(1, int(self._budget * min(4.0, max(0.25, CHUNK_SECONDS / max(seconds, 1e-9)))))
+        return code
+
+
 def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
-    """Run to the end, an event, a failure or ctrl-C."""
+    """Run to the end, an event, a failure, ctrl-C, or until the output fills the memory."""
     plan, num = run.plan, run.num
     code = run.start()
-    budget = max(1, 40_000 // max(run.problem.size, 1))
+    pace, most = Pace(run), memory.limit()
     bar = Progress(float(num[P.T0]), float(num[P.T_END])) if progress else None
     with Interrupt() as interrupt:
-        while code == P.MORE and not interrupt.asked:
-            before, done = time.perf_counter(), int(plan[P.ACCEPTED] + plan[P.REJECTED])
-            code = run.chunk(budget)
-            seconds = time.perf_counter() - before
+        while code == P.MORE and not interrupt.asked and record.size <= most:
+            code = pace.chunk()
             record.take(run)
-            done = int(plan[P.ACCEPTED] + plan[P.REJECTED]) - done
-            if done >= budget:  # not cut short by a buffer
-                budget = max(1, int(budget * min(4.0, max(0.25, CHUNK_SECONDS / max(seconds, 1e-9)))))
             if bar is not None:
                 bar.show(float(num[P.T]), float(num[P.H_LAST] or num[P.H]), int(plan[P.ACCEPTED]), code != P.MORE)
     record.take(run)
@@ -216,11 +247,15 @@ def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
         return Outcome("finished", f"reached the end of t_span at t = {t:.9g} s")
     if code == P.EVENT_STOP:
         return Outcome("event", f"a terminal event ended the run at t = {t:.9g} s")
-    if code == P.MORE:
-        if bar is not None:
-            bar.show(t, float(num[P.H]), int(plan[P.ACCEPTED]), True)
+    if code != P.MORE:
+        return Outcome("failed", *run.failure(code))
+    if bar is not None:
+        bar.show(t, float(num[P.H]), int(plan[P.ACCEPTED]), True)
+    if interrupt.asked:
         return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(num[P.T_END]):.9g} s")
-    return Outcome("failed", *run.failure(code))
+    return Outcome("failed", f"stopped at t = {t:.9g} s: the output has come to {memory.gigabytes(record.size)}, the "
+                             f"limit is {memory.gigabytes(most)} (a part of the memory that is free); keep fewer "
+                             "states with save_every or t_eval, without dense=True, or loosen the tolerances")
 
 
 def joined(parts: list[Any], width: int | None = None) -> Any:

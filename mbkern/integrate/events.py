@@ -15,6 +15,7 @@ from ..callbacks import attempt, raised
 from ..errors import StateError
 from ..inputs import Array
 from ..model.checks import show
+from .options import MOST
 
 _SIGNATURE = types.float64(types.float64, types.CPointer(types.float64), types.int64, types.int64)
 
@@ -71,8 +72,8 @@ class Event:
                              "called from compiled code: decorate it with @numba.njit")
         if isinstance(direction, bool) or direction not in (-1, 0, 1):
             raise StateError(f"event {name}: direction: expected -1, 0 or 1, got {show(direction)}")
-        if not isinstance(terminal, bool | np.bool_ | numbers.Integral) or terminal < 0:
-            raise StateError(f"event {name}: terminal: expected True, False or a number of crossings, "
+        if not isinstance(terminal, bool | np.bool_ | numbers.Integral) or not 0 <= terminal <= MOST:
+            raise StateError(f"event {name}: terminal: expected True, False or a number of crossings up to 2^53, "
                              f"got {show(terminal)}")
         self.g = g
         self.name = str(name)

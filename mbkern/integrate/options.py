@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import MethodError, StateError
-from ..inputs import Array
+from ..inputs import Array, refuse_masked
 from ..model.checks import number, show
 from .kernels import plan as P
 
+MOST = 2**53  # steps, crossings
 SMALLEST_RTOL = 100 * np.finfo(float).eps
 
 
@@ -115,7 +116,7 @@ def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float, t
                          f'e.g. step={10.0 ** math.floor(math.log10(abs(span) / 1000)):g}; "dopri5" chooses its own')
     sizes = [positive(value, what) for value, what in ((step, "step"), (max_step, "max_step")) if value is not None]
     wanted = abs(span) / min(sizes)
-    if wanted > 2.0 ** 53:
+    if wanted > MOST:
         raise StateError(f"step: {min(sizes):g} s is too small for {abs(span):g} s: the steps could not be counted")
     n = max(1, math.ceil(wanted * (1.0 - 1e-12)))
     latest = max(abs(t0), abs(t0 + span))
@@ -127,6 +128,7 @@ def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float, t
 
 def output_times(value: Any, t0: float, t_end: float) -> Array:
     """Times of the output: within the span, in the order of the run."""
+    refuse_masked(value, "t_eval")
     try:
         times = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -148,7 +150,7 @@ def output_times(value: Any, t0: float, t_end: float) -> Array:
 
 
 def count(value: Any, what: str) -> int:
-    """A whole number, at least 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise StateError(f"{what}: expected a whole number, at least 1, got {show(value)}")
+    """A whole number, at least 1, that compiled code can count to."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1 or int(value) > MOST:
+        raise StateError(f"{what}: expected a whole number from 1 to 2^53, got {show(value)}")
     return int(value)

@@ -153,14 +153,19 @@ class Solution:
         >>> q.shape
         (3,)
         """
-        times, out = interpolated(self._dense, t, self._t_begin, self._t_end, np.concatenate((self.q[0], self.p[0])))
+        begin, first = self._beginning()
+        times, out = interpolated(self._dense, t, begin, self._t_end, first)
         q, p = out[:, :self.q.shape[1]].copy(), out[:, self.q.shape[1]:].copy()
         return (q[0], p[0]) if times.ndim == 0 else (q, p)
 
-    @property
-    def _t_begin(self) -> float:
-        dense = self._dense
-        return float(dense.starts[0]) if dense is not None and dense.starts.size else float(self.t[0])
+    def _beginning(self) -> tuple[float, Array]:
+        """Time and state at the beginning of the run."""
+        nq, dense = self.q.shape[1], self._dense
+        if dense is not None and dense.starts.size:
+            return float(dense.starts[0]), dense.rows[0, :nq + self.p.shape[1]]
+        if self.t.size == 0:
+            raise IntegrationError(f"sol(t): the run has no states: {self.message}")
+        return float(self.t[0]), np.concatenate((self.q[0], self.p[0]))
 
     # ---- invariants ----------------------------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import inputs, plain
-from ..errors import IntegrationError, StateError
+from ..errors import IntegrationError, MbkernError, StateError
 from ..inputs import Array
 from . import options
-from .driver import Run, beyond_resolution
+from .driver import Pace, Run, beyond_resolution
 from .kernels import plan as P
 from .problem import problem_of
 from .progress import Interrupt
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..system import System
 
 L = plain.load("layout")
-CHUNK = 10_000  # steps of an adaptive method between two looks at ctrl-C
+FEW = 100  # steps that are over before anybody has pressed ctrl-C
 
 
 class Stepper:
@@ -67,6 +67,10 @@ class Stepper:
     def __repr__(self) -> str:
         where = f"t = {self.t:g} s" if self._ready else "not started"
         return f"Stepper({self._integrator.name!r}, step={self.step_size:g}): {where}"
+
+    def __reduce__(self) -> Any:
+        raise MbkernError("a Stepper holds memory of compiled code and cannot be copied or pickled; make another one "
+                          "with System.stepper and reset it to q, p and t of this one")
 
     @property
     def t(self) -> float:
@@ -139,14 +143,26 @@ class Stepper:
         if tau is not None:
             self._set_tau(tau)
         if not self._integrator.adaptive:
-            target = run.plan[P.ACCEPTED] + n
-            while run.plan[P.ACCEPTED] < target:
-                self._fail_if(run.chunk(int(target - run.plan[P.ACCEPTED])))
+            self._fixed_steps(int(run.plan[P.ACCEPTED]) + n)
         else:
             for _ in range(n):
                 self._adaptive_step()
         y = run.y
         return y[:self._problem.split].copy(), y[self._problem.split:].copy()
+
+    def _fixed_steps(self, target: int) -> None:
+        """Steps until so many have been taken since `reset`."""
+        run = self._run
+        if target - run.plan[P.ACCEPTED] <= FEW:  # not worth looking at ctrl-C in between
+            while run.plan[P.ACCEPTED] < target:
+                self._fail_if(run.chunk(int(target - run.plan[P.ACCEPTED])))
+            return
+        pace = Pace(run)
+        with Interrupt() as interrupt:
+            while run.plan[P.ACCEPTED] < target and not interrupt.asked:
+                self._fail_if(pace.chunk(int(target - run.plan[P.ACCEPTED])))
+        if interrupt.asked:
+            raise KeyboardInterrupt
 
     def _adaptive_step(self) -> None:
         """As many steps of the method's own size as bring the time to the next multiple of `step_size`."""
@@ -154,13 +170,15 @@ class Stepper:
         run.num[P.T_END] = run.num[P.T0] + (self._done + 1) * self.step_size
         if run.num[P.T_END] == run.num[P.T]:
             raise IntegrationError(f"step(): {beyond_resolution(self.t, abs(self.step_size))}")
+        pace = Pace(run)
         with Interrupt() as interrupt:
             while code == P.MORE and not interrupt.asked:
-                code = run.chunk(CHUNK)
-        if code == P.MORE:
-            raise KeyboardInterrupt
+                code = pace.chunk()
         self._fail_if(code)
-        self._done += 1
+        if code == P.FINISHED:
+            self._done += 1
+        if interrupt.asked:
+            raise KeyboardInterrupt
 
     def _set_tau(self, tau: Any) -> None:
         if self._own_tau:

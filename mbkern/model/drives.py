@@ -9,10 +9,13 @@ seconds.
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from mbkern.errors import ModelError, StateError
 from mbkern.model import checks
@@ -236,7 +239,12 @@ def drive(f: Callable[[float], tuple[float, float, float]]) -> Function:
 def _cubics(t: tuple[float, ...], x: tuple[float, ...]) -> tuple[Any, ...]:
     from scipy.interpolate import CubicSpline  # here, because loading scipy takes longer than loading mbkern
 
-    rows = CubicSpline(t, x).c[::-1].T.tolist()  # scipy stores the highest power first
-    for row in rows:
-        checks.vector(row, "spline: coefficients", 4)
-    return tuple(tuple(row) for row in rows)
+    with np.errstate(all="ignore"):
+        try:
+            rows = CubicSpline(t, x).c[::-1].T  # scipy stores the highest power first
+        except ValueError:  # it meets its own infinities
+            rows = np.full((1, 4), np.nan)
+    if not np.isfinite(rows).all():
+        raise ModelError(f"spline: its polynomials overflow; the values reach from {min(x):g} to {max(x):g}, the "
+                         f"shortest piece is {min(b - a for a, b in itertools.pairwise(t)):g} s long: scale them")
+    return tuple(tuple(row) for row in rows.tolist())

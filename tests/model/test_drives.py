@@ -125,3 +125,45 @@ def needs_two(t, s):
 def test_bad_drives_are_refused(make, message):
     with pytest.raises(ModelError, match=message):
         make()
+
+
+# ------------------------------------------------------------------------------- where compiled drives have values
+
+
+def driven_by(drive):
+    builder = mb.ModelBuilder()
+    builder.add_body("cart", joint=[mb.translate("x", drive)], mass=1.0)
+    builder.add_body("bob", "cart", mb.revolute("y"), mass=1.0, com=(0.5, 0, 0))
+    return mb.System(builder.build())
+
+
+@pytest.mark.parametrize("late", [-1.0, 1.0])
+def test_compiled_spline_ends_where_the_described_one_does(late):
+    """A rounding error beyond its ends (1e-9 of its length) is inside, twice that is not, in Python and compiled."""
+    spline = mb.spline([10.0, 12.0, 14.0], [0.0, 0.2, 0.1])
+    system, end = driven_by(spline), 12.0 + 2.0 * late
+    inside, outside = end + 0.9 * late * 4e-9, end + 1.1 * late * 4e-9
+    assert np.isfinite(system.rhs([0.1], [0.2], inside)[1]).all() and np.isfinite(spline(inside)).all()
+    with pytest.raises(StateError, match="defined from"):
+        spline(outside)
+    with pytest.raises(StateError, match=r"'cart'.*defined from t = 10 to 14"):
+        system.rhs([0.1], [0.2], outside)
+
+
+@pytest.mark.parametrize(("drive", "fine", "beyond"), [
+    (mb.polynomial([0.0, 1e10]), 99.0, 101.0),  # x beyond 1e12
+    (mb.polynomial([0.0, -1e10]), 99.0, 101.0),
+    (mb.harmonic(1.0, 1e10), 99.0, 101.0),  # the angle beyond 1e12
+    (mb.harmonic(1e-200, 1.0, offset=0.9e12), 1.0, None),
+    (mb.harmonic(1e-100, 1e140), 1e-141, 1.0),
+    (mb.polynomial([0.0, 0.0, 0.0, 1e300]), 1e-101, 1e-99),  # xddot beyond 1e200, x = 1e3
+    (mb.polynomial([0.0, 0.0, 1e199]), 1e-100, 1e150),  # xdot and x
+])
+def test_drives_beyond_what_kernels_take(drive, fine, beyond):
+    system = driven_by(drive)
+    qdot, pdot = system.rhs([0.1], [0.0], fine)
+    assert np.isfinite(qdot).all() and np.isfinite(pdot).all()
+    if beyond is not None:
+        for call in (system.rhs, system.momenta):
+            with pytest.raises(StateError, match="'cart': the drive of step 1"):
+                call([0.1], [0.0], beyond)
