@@ -23,7 +23,7 @@ from trees import Draw, build
 
 import mbkern as mb
 
-TREES = 1200
+TREES = 1500
 FIRST, COUNT = int(os.environ.get("MBKERN_FUZZ_FIRST", "0")), int(os.environ.get("MBKERN_FUZZ_TREES", TREES))
 EPSILON = 2.0 ** -52
 FACTOR = 100.0
