@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import plain
+from .core import constants as L
 from .methods import METHODS, singular_body
 from .model.model import Model
-
-_layout = plain.load("layout")
 
 # What each method's time is made of, and the nanoseconds of one of each. See `structure` for what is counted.
 NANOSECONDS: dict[str, dict[str, float]] = {
@@ -55,7 +53,7 @@ def structure(model: Model) -> dict[str, float]:
     >>> counts["pairs"], counts["multipliers"]  # 3 + 2 + 1 below the diagonal; 5 constraints a joint
     (6.0, 20.0)
     """
-    L, block = _layout, model.block
+    block = model.block
     nodes = block[L.HEADER:int(block[L.AT_BODIES])].reshape(-1, L.NODE)
     bodies = block[int(block[L.AT_BODIES]):int(block[L.AT_COORDINATES])].reshape(-1, L.BODY)
     before = block[int(block[L.AT_COORDINATES]):int(block[L.AT_DRIVES])].reshape(-1, L.COORDINATE)[:, L.N_BEFORE]

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from . import lazy, plain
+from . import lazy
 from .core import checks
+from .core import constants as L
 from .core.checks import ANGLE_LIMIT, LIMIT
 from .errors import SingularInertiaError, StateError
 from .inputs import Array
 from .model.drives import Drive, Harmonic, Spline
 from .model.joint import Step
 from .model.model import Model
-
-L = plain.load("layout")
+from .workspace import places
 
 # name, meaning: in the order of the codes
 CODES = (
@@ -89,7 +89,7 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
     fault = drive_fault(model, t)
     if fault is not None:
         return fault
-    at = L.margins_at(block)
+    at = places.margins_at(block)
     margins = work[at:at + int(block[L.N_NODES])]
     bad = np.flatnonzero(~(margins > 0.0))
     body, element = moving_elements(model)[int(bad[-1])] if bad.size else (None, None)

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from . import lazy, plain
+from . import lazy
+from .core import constants as L
 from .errors import MethodError, SingularInertiaError
 from .lazy import cached_property
 from .model.model import Model
-
-_layout = plain.load("layout")
-
+from .workspace import places
 
 # those that invert inertias of bodies or joints one by one, see :mod:`mbkern.accuracy`
 LOSSY_METHODS = ("emh-lu", "hzu", "newton-euler-lu", "lagrange-1")
@@ -79,7 +78,7 @@ class Method:
 
     def _suffix_for(self, block: np.ndarray) -> str:
         """Its own, or that of functions which do the same for trees of hinges and are compiled sooner."""
-        return "emh_ldl_of_hinges" if self.name == "emh-ldl" and block[_layout.ONLY_HINGES] else self._suffix
+        return "emh_ldl_of_hinges" if self.name == "emh-ldl" and block[L.ONLY_HINGES] else self._suffix
 
 
 @dataclass(frozen=True)
@@ -117,16 +116,16 @@ class AccelerationMethod:
 
 
 def _work_lu(block: np.ndarray) -> int:
-    return lazy.module("_plain_core.extended_lu").lu_row(block, int(block[_layout.N_BODIES]) + 1)
+    return lazy.module("_plain_core.extended_lu").lu_row(block, int(block[L.N_BODIES]) + 1)
 
 
 def _work_dah(block: np.ndarray) -> int:
-    return _layout.work_size(block) + int(block[_layout.MASS_SIZE])
+    return places.work_size(block) + int(block[L.MASS_SIZE])
 
 
 def _work_hzu(block: np.ndarray) -> int:
-    rows = lazy.module("_plain_core.multipliers").hzu_row(block, int(block[_layout.N_BODIES]) + 1)
-    return rows + int(block[_layout.MULTIPLIERS_SIZE])
+    rows = lazy.module("_plain_core.multipliers").hzu_row(block, int(block[L.N_BODIES]) + 1)
+    return rows + int(block[L.MULTIPLIERS_SIZE])
 
 
 def _work_appell(block: np.ndarray) -> int:
@@ -135,7 +134,7 @@ def _work_appell(block: np.ndarray) -> int:
 
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
-           "extended", _layout.work_size),
+           "extended", places.work_size),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
            "extended_lu", _work_lu),
     Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
@@ -146,7 +145,7 @@ METHODS = {method.name: method for method in (
 
 ACCELERATIONS = {method.name: method for method in (
     AccelerationMethod("newton-euler-ldl", "Newton-Euler, L^T D L (Algorithm 2), coordinate by coordinate",
-                       "newton_euler", "accelerations", _layout.work_size),
+                       "newton_euler", "accelerations", places.work_size),
     AccelerationMethod("newton-euler-lu", "Newton-Euler, block LU (Algorithm 1), body by body",
                        "newton_euler_lu", "accelerations", _work_lu),
     AccelerationMethod("lagrange-2", "Lagrange's equations of the second kind, the matrix of \"dah\"",
@@ -177,8 +176,8 @@ def acceleration_named(name: str, model: Model) -> AccelerationMethod:
 def singular_body(model: Model) -> int:
     """Number of the first body whose own inertia cannot be inverted, or -1."""
     block = model.block
-    first, count = int(block[_layout.AT_BODIES]), int(block[_layout.N_BODIES])
-    roots = block[first:first + count * _layout.BODY].reshape(count, _layout.BODY)[:, _layout.ROOT_MASS]
+    first, count = int(block[L.AT_BODIES]), int(block[L.N_BODIES])
+    roots = block[first:first + count * L.BODY].reshape(count, L.BODY)[:, L.ROOT_MASS]
     singular = np.flatnonzero(roots == 0.0)
     return int(singular[0]) if singular.size else -1
 

@@ -9,9 +9,10 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
-from . import inputs, lazy, plain
+from . import inputs, lazy
 from .accuracy import Watch, error
 from .core import checks, entry
+from .core import constants as L
 from .errors import MethodError, ModelError, StateError
 from .explain import failure, moving_elements
 from .inputs import Array
@@ -22,6 +23,7 @@ from .model.checks import show
 from .model.drives import Function
 from .model.joint import Step
 from .model.model import Model
+from .workspace import places
 
 if TYPE_CHECKING:
     from .batch.solution import BatchSolution
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 # What `rhs` does not need is imported where it is used, so that the first right-hand side of a process comes soon.
 
-L = plain.load("layout")  # the same layout that the kernels use, in Python
 _ARRAY = types.Array(types.float64, 1, "C")
 _ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
 _QUICK = (types.intp, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
@@ -227,7 +228,7 @@ class System:
             if code != checks.LOSSY:
                 self._explain(code, t, work)
                 return qdot, pdot
-            loss = float(work[L.loss_at(block)])
+            loss = float(work[places.loss_at(block)])
         self.watch.warn(self.method, loss, q, p, t, 3)
         for other in list(self._frames.values()):
             other[L.LOSS_LIMIT] = self.watch.limit
@@ -293,7 +294,7 @@ class System:
         with _Frame(self, chosen.work_size(self.block)) as (_, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             self._explain(chosen.kernel(block, t, q, u, forces, udot, work), t, work)
-            loss = float(work[L.loss_at(block)]) if chosen.may_lose_digits else 0.0
+            loss = float(work[places.loss_at(block)]) if chosen.may_lose_digits else 0.0
         if loss > self.watch.limit > 0.0:
             self.watch.warn(method, loss, q, self.momenta(q, u, t), t, 2)
         return _finite(udot)
@@ -442,7 +443,7 @@ class System:
         code = entry.quick(frame.ctypes.data, t, q, p, np.empty(self._nq), np.empty(self._nv))
         frame[L.RHS_CALL] = own
         self._explain(checks.OK if code == checks.LOSSY else code, t, work)  # a loss of the call before this one
-        at = L.speeds_at(self.block)
+        at = places.speeds_at(self.block)
         return q, p, work[at:at + self._nv].copy()
 
     def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
@@ -1116,5 +1117,5 @@ def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
     left = iter(callbacks)
     for d, drive in enumerate(_drives(model)):
         if isinstance(drive, Function):
-            block[L.drive_row(block, d) + L.DRIVE_DATA] = next(left).address
+            block[places.drive_row(block, d) + L.DRIVE_DATA] = next(left).address
     return block

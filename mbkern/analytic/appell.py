@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 
 from .. import inputs, plain
 from ..core import appell as kernels
+from ..core import constants as _L
 from ..errors import ModelError
 from ..inputs import Array
 from ..model.checks import show
 from ..system import System, _Frame
 
-_layout, _L = plain.load("appell"), plain.load("layout")
+_layout = plain.load("appell")
 
 
 class Coefficients(NamedTuple):

@@ -9,15 +9,17 @@ import numpy as np
 
 from .. import plain
 from ..callbacks import keep_alive
+from ..core import constants as L
 from ..core import quasi as C
 from ..core import quasi_tree
 from ..inputs import Array
 from ..lazy import cached_property
 from ..system import System
+from ..workspace import places
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
 from .ignorable import Ignorable, NamedSpeeds, whole_free_joints
 
-L, inverse_dynamics = plain.load("layout"), plain.load("inverse_dynamics")
+inverse_dynamics = plain.load("inverse_dynamics")
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Setup:
             return not self.ignorable
         slides, block = set(), self.system.block
         for node in range(int(block[L.N_NODES])):
-            row = L.node_row(node)
+            row = places.node_row(node)
             if block[row + L.KIND] in (L.PRISMATIC, L.FREE):
                 slides |= {int(block[row + L.VI]) + k for k in range(3 if block[row + L.KIND] == L.FREE else 1)}
         I = list(self.ignorable_speeds)
@@ -142,7 +144,7 @@ class Setup:
         speeds = {entry.speed for entry in self.ignorable if entry.quaternion < 0}
         block = self.system.block
         for node in range(int(block[L.N_NODES])):
-            row = L.node_row(node)
+            row = places.node_row(node)
             if block[row + L.KIND] != L.PRISMATIC or block[row + L.VI] not in speeds:
                 return node
         return int(block[L.N_NODES])
@@ -245,14 +247,14 @@ def _prepare_rails(system: System, M: Array, work: Array, axes: Array) -> None:
     if rails == 0:
         return
     block, constant = system.block, system.mass_matrix(system.model.neutral())
-    nodes = [block[L.node_row(i):L.node_row(i) + L.NODE] for i in range(rails)]
+    nodes = [block[places.node_row(i):places.node_row(i) + L.NODE] for i in range(rails)]
     speeds = [int(row[L.VI]) for row in nodes]
     M[np.ix_(speeds, speeds)] = constant[np.ix_(speeds, speeds)]
     upward = {-1: -block[L.GRAVITY:L.GRAVITY + 3]}
     for i, row in enumerate(nodes):
         G, k = row[L.PLACE_G:L.PLACE_G + 9].reshape(3, 3), int(row[L.PARENT])
         upward[i] = G @ upward[k]
-        at = L.work_row(i) + inverse_dynamics.W_W
+        at = places.work_row(i) + inverse_dynamics.W_W
         work[at:at + 3] = upward[i]
         if k >= 0:
             axes[i] = axes[k] @ G.T

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs, plain
+from .. import inputs
+from ..core import constants as L
 from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
 from ..model.checks import show
 from ..model.joint import Ball, Free, Step
 from ..system import System
+from ..workspace import places
 from .functions import Constraints, Dynamics, QuasiVelocities
-
-L = plain.load("layout")
 
 TRIALS = 12  # random states at which everything is checked
 TIMES = (0.0, 0.37, 0.81)
@@ -150,7 +150,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
             found.append(Ignorable(name, why, entry.coordinate, entry.speed, entry.quaternion, entry.axis))
     for node, (_, element) in enumerate(moving_elements(system.model)):
         if isinstance(element, Ball | Free):
-            first = int(system.block[L.node_row(node) + L.QI]) + (3 if isinstance(element, Free) else 0)
+            first = int(system.block[places.node_row(node) + L.QI]) + (3 if isinstance(element, Free) else 0)
             others[", ".join(system.model.coordinate_names[first:first + 4])] = QUATERNION
     return IgnorableReport(tuple(found), others)
 
@@ -182,7 +182,7 @@ def candidates(system: System | Dynamics) -> list[Ignorable]:
         return [Ignorable(name, "named by the user and verified", k, k) for k, name in enumerate(system.names)]
     names, out, model = system.model.coordinate_names, [], system.model
     for node, (_, element) in enumerate(moving_elements(model)):
-        row = L.node_row(node)
+        row = places.node_row(node)
         qi, vi = int(system.block[row + L.QI]), int(system.block[row + L.VI])
         if isinstance(element, Free):
             out += [Ignorable(names[qi + k], "", qi + k, vi, qi + 3, k) for k in range(3)]
@@ -236,12 +236,12 @@ class NamedSpeeds(QuasiVelocities):
 
     def _rotation_axes(self, body: int, q: Array) -> Array:
         """The axes of the last three rotations before a body, one a row, in body axes."""
-        block, at = self.block, L.body_row(self.block, body)
+        block, at = self.block, places.body_row(self.block, body)
         turned = block[at + L.BODY_G:at + L.BODY_G + 9].reshape(3, 3)
         axes = []
         for node in range(int(block[at + L.BODY_NODE]), int(block[at + L.BODY_NODE]) - 3, -1):
             axes.append(turned[:, 2])
-            row = L.node_row(node)
+            row = places.node_row(node)
             s, c = np.sin(q[int(block[row + L.QI])]), np.cos(q[int(block[row + L.QI])])
             G = block[row + L.PLACE_G:row + L.PLACE_G + 9].reshape(3, 3)
             turned = turned @ np.array([c * G[0] + s * G[1], c * G[1] - s * G[0], G[2]])
@@ -256,9 +256,9 @@ def named_speeds(system: System | Dynamics) -> dict[str, Row]:
     known: dict[str, Row] = {name: (j, -1, 0, -1) for j, name in enumerate(model.speed_names)}
     known.update((entry.name, row_of(entry)) for entry in candidates(system) if entry.quaternion >= 0)
     for body, name in enumerate(model.body_names):
-        at = L.body_row(block, body)
+        at = places.body_row(block, body)
         last, first = int(block[at + L.BODY_NODE]), int(block[at + L.FIRST_NODE])
-        nodes = [L.node_row(i) for i in range(last - 2, last + 1)]
+        nodes = [places.node_row(i) for i in range(last - 2, last + 1)]
         if last - 2 >= first and all(block[row + L.KIND] == L.REVOLUTE for row in nodes):
             vi = int(block[nodes[0] + L.VI])
             known.update((f"{name}.w{'xyz'[k]}", (vi, -1, k, body)) for k in range(3))
@@ -368,7 +368,7 @@ def _structure(system: System) -> dict[int, str]:
     n = int(block[L.N_NODES])
     g = block[L.GRAVITY:L.GRAVITY + 3]
     weight = "without gravity" if not g.any() else "across gravity"
-    rows = [block[L.node_row(i):L.node_row(i) + L.NODE] for i in range(n)]
+    rows = [block[places.node_row(i):places.node_row(i) + L.NODE] for i in range(n)]
     parents = [int(row[L.PARENT]) for row in rows]
     axes, origins = _neutral(rows, parents)
     for i, row in enumerate(rows):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import plain
+from ..core import constants as L
 from ..core import rotor_calls
 from ..core.number import LANES
 from ..core.rows import B_Y, JOB
@@ -19,7 +19,6 @@ from ..model.vary import Varied
 if TYPE_CHECKING:
     from ..system import System
 
-L = plain.load("layout")
 LINE = 64  # bytes of a cache line: a number of lanes that lies across two costs twice
 NO_PLACES: NDArray[np.int64] = np.empty(0, np.int64)
 NO_VALUES: Array = np.empty((0, 0))

@@ -11,101 +11,10 @@ Frame:  block | work, and for C callers | loads: tau, its sum with what the wren
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
 """
 
+from .constants import *
 from .jit import inline
 from .number import door, whole
 from .vec3 import add, sadd
-
-# kinds of nodes
-REVOLUTE, PRISMATIC, BALL, FREE, DRIVEN_REVOLUTE, DRIVEN_PRISMATIC = 0, 1, 2, 3, 4, 5
-GROUND = -1
-# kinds of drives
-HARMONIC, POLYNOMIAL, SPLINE, FUNCTION = 0, 1, 2, 3
-
-# ---- header ----
-# STAMP: of the sources that wrote the block. It stays in place 0 for ever: code of other sources looks for it there.
-STAMP, N_NODES, N_BODIES, NQ, NV, N_DRIVES, N_QUATERNIONS, HAS_PASSIVE = 0, 1, 2, 3, 4, 5, 6, 7
-AT_BODIES, AT_COORDINATES, AT_DRIVES = 8, 9, 10  # where these rows begin; node rows begin after the header
-SIZE = 11  # of the whole block
-GRAVITY = 13  # 3, in world axes
-GROUND_MOMENT = 16  # 3, first moment (mass times centre of mass) of the bodies welded to the ground
-# of a frame for C callers (zero in a model's own block): code of its last call, numbers in the frame, where loads begin
-STATUS, FRAME_SIZE, AT_LOADS = 12, 19, 20
-HAS_TAU, TAU_CALL, TAU_DATA = 21, 22, 23  # whether forces act; address of the function that gives them, and its data
-HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
-ODE_CALL = 27  # address of the right-hand side that the frame was made for
-MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
-MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
-RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
-HAS_ROTORS = 31  # whether any freedom has armature
-ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
-ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
-ONLY_HINGES = 36  # whether all nodes are hinges, see CASE
-LAST_TIME = 37  # of a frame for C callers: t of its last call
-# of a frame: the largest loss of its calls so far (C callers); from where on a loss is reported (0: never)
-LOSS, LOSS_LIMIT = 38, 39
-HEADER = 40
-
-# ---- node row of the block ----
-KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
-PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9 + 3
-MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
-SUBTREE_MASS = 26
-DEPTH = 27  # freedoms on the way to the root, its own not counted
-# PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
-# axis so that the last child of a node needs no spin
-TURN, TILT, SPIN = 28, 30, 32
-# no child, a revolute node on another node, no rotor: needs no sums; no child otherwise; a last child joined BESIDE
-IS_LEAF, IS_END, IS_LAST = 34, 35, 36
-ROUTE = 37  # how the node is joined to its parent, one of these:
-# IN_LINE: a last child without spin; SQUARE: such a one without offset, its tilt a quarter turn, on a frame that has no
-# bodies of its own; BESIDE: all others
-ON_GROUND, IN_LINE, SQUARE, BESIDE = 0, 1, 2, 3
-ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
-# all these in one number for hinges, that is revolute nodes without rotor: in line with offsets along two axes only or
-# beside, a leaf or not; on the ground
-CASE = 40
-CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, ROOT, OTHER = 0, 1, 2, 3, 4, 5
-ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
-HOME = 43  # where on its axis the frame would be by the description of the joint
-NODE = 44
-
-# ---- body row of the block ----
-BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
-BODY_G, BODY_RHO = 6, 15  # the body's frame in that of its node (ground: the world): 9 + 3
-BODY_MASS, BODY_MOMENT, BODY_INERTIA = 18, 19, 22  # in body axes, about the body origin
-# the multipliers of a body's joint (HZU): a row of their matrix holds first those of the parent and of the smaller
-# siblings, then the body's own; SIBLING is the next smaller sibling (-1: none, or on the ground)
-SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before the body's own
-# M = L L^T about the centre of mass: 1/sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d), and the
-# roots sqrt(m), sqrt(d) themselves
-ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
-N_ROTORS = 45  # freedoms of its joint that have armature
-BODY = 46
-
-# ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
-STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
-# the freedom before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
-BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
-# inertia of its rotor, and which multiplier of its body is that of the rotor (HZU; -1: none)
-ARMATURE, MULTIPLIER = 7, 8
-COORDINATE = 9
-
-# ---- drive row of the block: kind, node, and six numbers that the kind explains ----
-DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2
-DRIVE = 8
-
-# ---- node row of the workspace ----
-W_P, W_Q, W_R = 0, 6, 15  # M*, the articulated inertia: 6 + 9 + 6
-W_PHI = 21  # phi: 6
-W_MOMENT = 27  # first moment of the subtree: 3
-W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
-W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
-W_TURN = 49  # cosine and sine of the turn about z of a node with one freedom or none
-W_V = 51  # velocity: 6
-W_GRAVITY = 57  # gravity in the axes of the frame: 3
-WORK = 60
-
-DRIVE_VALUES = 4  # x, dx/dt, d2x/dt2, margin (positive when t is within the drive's range and all is finite)
 
 
 @inline

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import inputs, plain
+from .. import inputs
 from ..callbacks import load_callback
 from ..core import cabi
+from ..core import constants as L
 from ..errors import MbkernError
 from ..inputs import Array
+from ..workspace import places
 
 if TYPE_CHECKING:
     from ..system import System
 
-L = plain.load("layout")
 
 
 class Frame:
@@ -38,7 +39,7 @@ class Frame:
     def __init__(self, system: System, tau: Any = None, wrench: Any = None) -> None:
         block, model = system.block, system.model
         at = block.size + system._work_size
-        self.array: Array = np.zeros(at + L.loads_size(block))
+        self.array: Array = np.zeros(at + places.loads_size(block))
         self.array[:block.size] = block
         self.array[L.FRAME_SIZE], self.array[L.AT_LOADS] = self.array.size, at
         self.user = self.array.ctypes.data

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from .. import plain
+from ..core import constants as _L
 from ..explain import CODES
-
-_L = plain.load("layout")
 
 _HEADER = """\
 /* mbkern: Hamilton's equations of a multibody tree, dy/dt = f(t, y), as a C function.

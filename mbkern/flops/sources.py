@@ -6,9 +6,11 @@ from types import FunctionType
 from typing import Any
 
 from .. import plain
+from ..core import constants as L
 from ..inputs import Array
 from ..model.joint import Step
 from ..model.model import Model
+from ..workspace import places
 
 
 def rebound(function: Any, **names: Any) -> FunctionType:
@@ -18,12 +20,11 @@ def rebound(function: Any, **names: Any) -> FunctionType:
 
 def with_drives(model: Model) -> tuple[Array, list[Any]]:
     """The model's block and its drives; in the block, a compiled drive has its place in the list for an address."""
-    L = plain.load("layout")
     drives = [element.amount for body in model.body_specs for element in body.joint.elements
               if isinstance(element, Step) and element.is_driven]
     block = model.block.copy()
     for d in range(len(drives)):
-        row = L.drive_row(block, d)
+        row = places.drive_row(block, d)
         if block[row + L.DRIVE_KIND] == L.FUNCTION:
             block[row + L.DRIVE_DATA] = d
     return block, drives

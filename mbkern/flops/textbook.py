@@ -47,6 +47,7 @@ from .. import plain
 from ..errors import ModelError
 from ..inputs import Array
 from ..model.model import Model
+from ..workspace import places
 from .numbers import Ledger
 from .sources import evaluate_drives, rebound, with_drives
 
@@ -599,7 +600,7 @@ TEXTBOOK: dict[str, Callable[[Given], tuple[list[Numbers], list[Numbers]]]] = {
 
 def run(model: Model, name: str, q: Array, p: Array, t: float, tau: Array, ledger: Ledger) -> tuple[Array, Array]:
     """qdot and pdot of a model by the printed algorithm `name`; its operations are written into the ledger."""
-    L, blocks = plain.load("layout"), plain.load("blocks")
+    blocks = plain.load("blocks")
     block, drives = with_drives(model)
     work = np.zeros(blocks.blocks_row(block, model.n_bodies))
     n = model.n_bodies
@@ -608,7 +609,7 @@ def run(model: Model, name: str, q: Array, p: Array, t: float, tau: Array, ledge
         block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
     parts = [slice(at, at + dofs) for at, dofs in zip(model.v_offsets.tolist(), model.dofs.tolist(), strict=True)]
     frames = [work[at:at + 12].copy() for at in (blocks.blocks_row(block, b) + blocks.B_G for b in range(n))]
-    speeds, ratios = L.speeds_at(block), np.zeros(model.nv)
+    speeds, ratios = places.speeds_at(block), np.zeros(model.nv)
 
     def momentum_matrix(i: int, v: Numbers, qdot: list[Numbers]) -> Numbers:
         work[speeds:speeds + model.nv] = np.concatenate(qdot).astype(float)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import plain
 from ..core import checks
+from ..core import constants as L
 from ..embed.frame import make_frame
 from ..errors import StateError
 from ..explain import CODES, load_fault, singular
@@ -20,7 +20,6 @@ from ..model.model import Model
 if TYPE_CHECKING:
     from ..system import System
 
-L = plain.load("layout")
 
 
 @dataclass(frozen=True)

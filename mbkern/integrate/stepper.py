@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import inputs, plain
+from .. import inputs
+from ..core import constants as L
 from ..errors import IntegrationError, MbkernError, StateError
 from ..inputs import Array
 from . import options
@@ -19,7 +20,6 @@ from .simulate import state
 if TYPE_CHECKING:
     from ..system import System
 
-L = plain.load("layout")
 FEW = 100  # steps that are over before anybody has pressed ctrl-C
 
 

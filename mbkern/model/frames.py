@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import plain
+from ..core import constants as L
 from . import rigid
 
-L = plain.load("layout")
 _turns = plain.load("turns")
 
 Table = np.ndarray

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import lazy, plain
+from ..core import constants as _layout
 from ..core.jit import STAMP_NUMBER
 from . import rigid
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
@@ -25,7 +26,6 @@ from .joint import Ball, Step
 if TYPE_CHECKING:
     from .model import Model
 
-_layout = plain.load("layout")
 _vec3 = plain.load("vec3")
 _spatial = plain.load("spatial")
 _rotors = plain.load("rotors")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import plain
+from ..core import constants as L
 from ..errors import ModelError
 from ..lazy import cached_property
+from ..workspace import places
 from . import checks
 from .lowering import numbers
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_layout = plain.load("layout")
 SHAPES = {"mass": "(B,)", "com": "(B, 3)", "inertia": "(B, 3), (B, 6) or (B, 3, 3)", "position": "(B, 3)"}
 
 
@@ -122,9 +122,9 @@ class Varied:
 
     def first_singular(self) -> tuple[str, int] | None:
         """Body and state of the first inertia of a varied body that cannot be inverted."""
-        L, block = _layout, self.model.block
+        block = self.model.block
         for body in self._changes:
-            column = np.flatnonzero(self.places == L.body_row(block, body) + L.ROOT_MASS)
+            column = np.flatnonzero(self.places == places.body_row(block, body) + L.ROOT_MASS)
             if column.size and not self.values[:, column[0]].all():
                 return self.model.body_names[body], int(np.argmin(self.values[:, column[0]] != 0.0))
         return None
