@@ -49,15 +49,13 @@ def locate(plan, num, address, t, h, g_end, side, work):
     a, b = 0.0, 1.0
     interpolate(plan, 0.0, work, work, y)
     g_a, g_b = event_value(plan, num, address, t, work, y), g_end
-    if sign_of(g_a) != side:  # rounding at the beginning of the step
-        g_a = -g_b
     width = 4.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
     last = 0
     for _ in range(200):
         if b - a <= width or g_b == 0.0:
             break
         x = b - g_b * (b - a) / (g_b - g_a)
-        if not a < x < b:
+        if not a < x < b:  # also where rounding gave g_a another sign than `side`
             x = 0.5 * (a + b)
         # keep off the ends, or false position would close the bracket from one side only
         x = min(max(x, a + 0.25 * width), b - 0.25 * width)
