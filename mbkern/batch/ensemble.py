@@ -12,13 +12,16 @@ travel by pickle; each worker builds the system once and loads the kernels from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from functools import lru_cache
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..errors import IntegrationError, MbkernError, StateError
 from ..integrate.options import count
-from ..integrate.progress import Tally
+from ..integrate.progress import Interrupt, Tally
 from ..model.checks import show
 from ..system import System
 from . import inputs
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 RETRIES = 3  # of a chunk that failed on a Dask worker
 IN_FLIGHT = 4  # chunks for each worker that are on their way at once: enough to keep it busy, few enough for memory
 CHUNK_NUMBERS = 2**20  # numbers of output in a chunk, by default
+TICK = 0.2  # seconds between two looks at ctrl-C while workers work
+GRACE = 1.0  # seconds after ctrl-C in which workers that noticed it too may return what they have
+ALONE = 60.0  # seconds without any worker after which nobody is expected to come
 
 
 class Part(NamedTuple):
@@ -86,6 +92,9 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
     BatchSolution
         Of all states in their order; with `stream` an iterator over `Part`.
 
+    After ctrl-C the states that are done are kept, and the others have the status "interrupted", as in
+    `simulate_batch`; with `stream` the iterator yields what is done and then raises KeyboardInterrupt.
+
     Examples
     --------
     >>> import mbkern as mb, numpy as np
@@ -120,18 +129,26 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
         return (system.model, system.method, Q[begin:end], P[begin:end], t_span, begin, part,
                 None if varied is None else varied[begin:end], options)
 
-    parts = _parts(task, range(0, total, length), total, submit, workers * IN_FLIGHT,
-                   Tally(total, "states") if progress else None)
+    begins = range(0, total, length)
+    parts = _parts(task, begins, total, submit, workers * IN_FLIGHT, Tally(total, "states") if progress else None)
     if stream:
         return parts
-    return BatchSolution.joined([part.solution for part in sorted(parts, key=lambda part: part.begin)])
+    solutions: dict[int, BatchSolution] = {}
+    with Interrupt() as interrupt:
+        try:
+            for part in parts:
+                solutions[part.begin] = part.solution
+        except KeyboardInterrupt:
+            interrupt.asked = True  # so that the chunks which are missing end before they begin
+        return BatchSolution.joined([solutions[begin] if begin in solutions else chunk_solution(*task(begin))
+                                     for begin in begins])
 
 
 def _length(chunk: Any, total: int, system: System, options: dict[str, Any]) -> int:
     if chunk is not None:
         return count(chunk, "chunk")
     t_eval = options.get("t_eval")
-    rows = 2 if t_eval is None else max(1, len(t_eval))
+    rows = 2 if t_eval is None else max(1, np.size(t_eval))
     fitting = CHUNK_NUMBERS // max(1, rows * (system.model.nq + system.model.nv))
     return max(1, min(fitting, -(-total // 4)))
 
@@ -149,8 +166,11 @@ def _parts(task: Callable[[int], tuple[Any, ...]], begins: range, total: int, su
 
 def _local(task: Callable[[int], tuple[Any, ...]], begins: range) -> Iterator[Part]:
     for begin in begins:
-        solution = chunk_solution(*task(begin))
+        with Interrupt() as interrupt:
+            solution = chunk_solution(*task(begin))
         yield Part(begin, begin + len(solution), solution)
+        if interrupt.asked:
+            raise KeyboardInterrupt
 
 
 def _remote(task: Callable[[int], tuple[Any, ...]], begins: range, submit: Any, most: int) -> Iterator[Part]:
@@ -162,7 +182,14 @@ def _remote(task: Callable[[int], tuple[Any, ...]], begins: range, submit: Any, 
                 waiting[submit.start(chunk_solution, *task(begin))] = begin
             if not waiting:
                 return
-            for future in submit.finished(list(waiting)):
+            with Interrupt() as interrupt:
+                done = submit.finished(list(waiting), TICK)
+                while not done and not interrupt.asked:
+                    done = submit.finished(list(waiting), TICK)
+            if interrupt.asked:  # whoever has not begun need not, and some may have something already
+                begun = [future for future in waiting if not future.cancel()]
+                done = submit.finished(begun, GRACE, everyone=True)
+            for future in done:
                 begin = waiting.pop(future)
                 try:
                     solution = future.result()
@@ -172,6 +199,8 @@ def _remote(task: Callable[[int], tuple[Any, ...]], begins: range, submit: Any, 
                     raise IntegrationError(f"ensemble: the chunk that begins with state {begin} failed on the "
                                            f"engine: {type(error).__name__}: {error}") from error
                 yield Part(begin, begin + len(solution), solution)
+            if interrupt.asked:
+                raise KeyboardInterrupt
     finally:
         for future in waiting:
             future.cancel()
@@ -203,8 +232,9 @@ class _Futures:
         except (BrokenExecutor, RuntimeError) as error:
             raise IntegrationError(f"client: the executor takes no more work: {error}") from error
 
-    def finished(self, futures: list[Any]) -> Any:
-        return wait(futures, return_when=FIRST_COMPLETED).done
+    def finished(self, futures: list[Any], seconds: float, everyone: bool = False) -> Any:
+        """Those that are done, after at most so many seconds; when one is, or when all are."""
+        return wait(futures, seconds, ALL_COMPLETED if everyone else FIRST_COMPLETED).done
 
 
 class _Dask:
@@ -212,14 +242,30 @@ class _Dask:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._met = monotonic()  # when there was a worker
 
     def start(self, function: Any, *arguments: Any) -> Any:
+        self._check()
         return self._client.submit(function, *arguments, retries=RETRIES, pure=False)
 
-    def finished(self, futures: list[Any]) -> Any:
+    def finished(self, futures: list[Any], seconds: float, everyone: bool = False) -> Any:
+        """Those that are done, after at most so many seconds; when one is, or when all are."""
         from distributed import wait as wait_for
 
-        return wait_for(futures, return_when="FIRST_COMPLETED").done
+        try:
+            return wait_for(futures, seconds, "ALL_COMPLETED" if everyone else "FIRST_COMPLETED").done
+        except TimeoutError:
+            self._check()
+            return [future for future in futures if future.done()]
+
+    def _check(self) -> None:
+        """An error when nothing will ever be finished."""
+        if self._client.status != "running":
+            raise IntegrationError(f"client: the Dask client is {self._client.status}; make a new one")
+        if self._client.ncores():
+            self._met = monotonic()
+        elif monotonic() - self._met > ALONE:
+            raise IntegrationError(f"client: the Dask cluster has had no workers for {ALONE:g} s")
 
 
 def _engine(client: Any) -> tuple[Any, int]:
@@ -231,6 +277,9 @@ def _engine(client: Any) -> tuple[Any, int]:
     if type(client).__module__.partition(".")[0] == "distributed":
         if getattr(client, "asynchronous", False):
             raise StateError("client: expected a synchronous Dask client (asynchronous=False)")
+        if client.status != "running":
+            raise StateError(f"client: expected a Dask client that is connected, this one is {client.status}; make a "
+                             "new one")
         return _Dask(client), max(1, sum(client.ncores().values()))
     raise StateError("client: expected None, a concurrent.futures.Executor or a client of Dask distributed, got "
                      f"{show(client)}")

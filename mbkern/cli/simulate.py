@@ -27,6 +27,7 @@ from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
 OUTPUTS = (".npz", ".csv")
+INTERRUPTED = "interrupted"  # the status of a solution after ctrl-C
 LARGEST_CHECK = 200  # freedoms: its time grows with their cube
 
 
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Simulate, print, write; 0 when the end was reached, 1 when not."""
+    """Simulate, print, write; 0 when the end was reached, 1 when not. After ctrl-C what is done is written, too."""
     if options.output and Path(options.output).suffix.lower() not in OUTPUTS:
         raise StateError(f"--output {options.output}: expected a name that ends in {' or '.join(OUTPUTS)}")
     if options.view and Path(options.view).suffix.lower() not in (".html", ".htm"):
@@ -73,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
     settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step)
     print(f"{model!r}\nmethod {system.method}, integrator {options.integrator}, {options.time:g} s from rest")
     begin = time.perf_counter()
-    system.simulate(q0, p0, (0.0, options.time * 1e-6), **settings)  # compile, or load from the cache
+    if system.simulate(q0, p0, (0.0, options.time * 1e-6), **settings).status == INTERRUPTED:  # this compiles
+        raise KeyboardInterrupt
     ready = time.perf_counter()
     times = np.linspace(0.0, options.time, options.frames)
     solution = system.simulate(q0, p0, (0.0, options.time), t_eval=times, progress=options.progress, **settings)
@@ -89,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"wrote {options.view}")
     if not options.no_picture:
         draw(solution, options.picture)
+    if solution.status == INTERRUPTED:
+        raise KeyboardInterrupt
     return 0 if solution.success else 1
 
 

@@ -342,7 +342,10 @@ def integration(model: Model, method: str, span: float) -> Callable[[], object]:
     p = system.momenta(q, u)
 
     def call() -> object:
-        return system.simulate(q, p, (0.0, span), rtol=1e-6, atol=1e-8)
+        solution = system.simulate(q, p, (0.0, span), rtol=1e-6, atol=1e-8)
+        if solution.status == "interrupted":  # ctrl-C ends the study, not only this run
+            raise KeyboardInterrupt
+        return solution
 
     call()
     return call

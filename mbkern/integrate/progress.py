@@ -65,7 +65,10 @@ class Tally:
 
 
 class Interrupt:
-    """While active, ctrl-C sets `asked` instead of raising: compiled chunks finish, nothing computed is lost."""
+    """While active, ctrl-C sets `asked` instead of raising: compiled chunks finish, nothing computed is lost.
+
+    One inside another shares its fate: it has been asked when the outer one has, and the other way round.
+    """
 
     def __init__(self) -> None:
         self.asked = False
@@ -77,12 +80,16 @@ class Interrupt:
             self._before = signal.getsignal(signal.SIGINT)
             # a program that ignores ctrl-C, or handles it outside Python, keeps doing so
             if callable(self._before):
+                outer = getattr(self._before, "__self__", None)
+                self.asked = isinstance(outer, Interrupt) and outer.asked
                 signal.signal(signal.SIGINT, self._ask)
                 self._active = True
         return self
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
+        if isinstance(getattr(self._before, "__self__", None), Interrupt):
+            self._before(number, frame)
 
     def __exit__(self, *_: object) -> None:
         if self._active:
