@@ -20,6 +20,8 @@ from ..model.model import WORLD, Model
 from . import xml
 
 Armature = Literal["keep", "drop"]
+#: MuJoCo's viewer shows geoms of groups 0 to 2; files keep those for contact in higher ones.
+LAST_SHOWN_GROUP = 2
 #: An anchor or a reference closer to zero than this is zero.
 TINY = 1e-14
 
@@ -30,7 +32,7 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
     Bodies and coordinates have the names of bodies and joints. Coordinates are MuJoCo's qpos, in the same order; a free
     joint's linear speeds are in body axes here and in world axes there. Armature, springs, dampers and gravity act as
     in MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`, sites in
-    `Model.frames` (a site with the name of a body gets "_site" behind it). What has no place
+    `Model.frames` (a site with the name of a body gets "_site" behind it), geoms in `Model.visuals`. What has no place
     in the model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
 
     Parameters
@@ -109,6 +111,7 @@ class _Reader:
         if not len(builder):
             raise ModelError("load_mjcf: the worldbody has no body")
         self._add_sites(builder)
+        self._add_geoms(builder)
         model = builder.build()
         self._list_unused()
         if self.notes:
@@ -203,6 +206,34 @@ class _Reader:
             name = next(variant for variant in variants if variant not in taken)
             taken.add(name)
             builder.add_frame(name, self.names[int(m.site_bodyid[k])], m.site_pos[k].tolist(), _unit(m.site_quat[k]))
+
+    def _add_geoms(self, builder: ModelBuilder) -> None:
+        """Geoms as shapes: those of the groups that MuJoCo's viewer shows. Planes and height fields are scenery."""
+        m, types = self.m, self.mujoco.mjtGeom
+        kinds = {int(types.mjGEOM_SPHERE): "sphere", int(types.mjGEOM_CAPSULE): "capsule",
+                 int(types.mjGEOM_ELLIPSOID): "ellipsoid", int(types.mjGEOM_CYLINDER): "cylinder",
+                 int(types.mjGEOM_BOX): "box", int(types.mjGEOM_MESH): "mesh"}
+        for k in range(m.ngeom):
+            kind = kinds.get(int(m.geom_type[k]))
+            if kind is None or int(m.geom_group[k]) > LAST_SHOWN_GROUP:
+                continue
+            a, b, c = (float(x) for x in m.geom_size[k])
+            size = {"sphere": (a,), "capsule": (a, 2.0 * b), "cylinder": (a, 2.0 * b), "ellipsoid": (a, b, c),
+                    "box": (2.0 * a, 2.0 * b, 2.0 * c), "mesh": None}[kind]
+            material = int(m.geom_matid[k])
+            color = m.mat_rgba[material] if material >= 0 else m.geom_rgba[k]
+            builder.add_visual(
+                self.names[int(m.geom_bodyid[k])], kind, size, mesh=self._mesh(k) if kind == "mesh" else None,
+                color=np.clip(color, 0.0, 1.0).astype(float).tolist(), position=m.geom_pos[k].tolist(),
+                rotation=_unit(m.geom_quat[k]),
+            )
+
+    def _mesh(self, k: int) -> tuple[Any, Any]:
+        """Vertices and faces of the mesh of a geom, as MuJoCo has placed it."""
+        m, mesh = self.m, int(self.m.geom_dataid[k])
+        first, face = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
+        return (m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])].astype(float),
+                m.mesh_face[face : face + int(m.mesh_facenum[mesh])].astype(int))
 
     # ---- names ------------------------------------------------------------------------------------------------------
 

@@ -11,12 +11,12 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ModelWarning
 from ..model import checks
@@ -25,6 +25,9 @@ from ..model.joint import Free, Joint, Step, weld
 from ..model.joint import planar as planar_joint
 from ..model.model import WORLD, Model
 from . import xml
+from .resources import Resources
+from .urdf_origin import origin
+from .urdf_visuals import add_visuals, materials
 from .xml import Element
 
 #: How a floating base is named in coordinates: "floating_base.x" and so on.
@@ -49,12 +52,14 @@ Planar = Literal["axis", "z"]
 
 def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = False, *,
               gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "free", check_inertia: bool = False,
-              massless: Massless = "weld", planar: Planar = "axis") -> Model:
+              massless: Massless = "weld", planar: Planar = "axis",
+              package_dirs: Iterable[str | PathLike[str]] = ()) -> Model:
     """Read a robot from a URDF file or text.
 
     Bodies are named after the links, coordinates after the joints (a floating joint ``j`` gives ``j.x`` ... ``j.qz``,
     a planar one ``j.x``, ``j.y``, ``j.angle``). Joint damping acts as damping; limits and friction are kept as data in
-    `Model.limits` and `Model.friction`. A root link called "world" without inertia is the world itself.
+    `Model.limits` and `Model.friction`. A root link called "world" without inertia is the world itself. Every link is a
+    frame of its name (`Model.frames`), its <visual> shapes are in `Model.visuals`; meshes are read when they are drawn.
 
     Robot files are seldom free of slips. What still describes a machine is loaded, and one `ModelWarning` names all
     that was not taken literally; files that contradict themselves are refused with the line.
@@ -81,6 +86,9 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     planar : "axis" or "z"
         Normal of the plane of a planar joint: its axis, (1, 0, 0) where none is given, as the format says; or z
         whatever the axis is, as in Pinocchio and Drake. Where the two differ, the warning names the joint.
+    package_dirs : paths
+        Folders in which the packages of ``package://`` addresses are looked for, before those of ROS_PACKAGE_PATH and
+        those above the file.
 
     Returns
     -------
@@ -113,6 +121,8 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
         if value not in known:
             expected = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
             raise ModelError(f"load_urdf: {word} must be {expected}, got {checks.show(value)}")
+    if isinstance(package_dirs, str | PathLike):
+        package_dirs = (package_dirs,)
     document, source = xml.read(path_or_xml, "load_urdf")
     root = xml.parse(document, source)
     _refuse_other_formats(root)
@@ -141,6 +151,10 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
             raise link.error(str(error)) from None
     if not len(builder):
         raise root.error("the robot has no link beside the world")
+    colors = materials(root)
+    resources = Resources(Path(fspath(path_or_xml)) if source else None, package_dirs)  # type: ignore[arg-type]
+    for link, _ in tree:
+        add_visuals(builder, names[link.text("name")], link, colors, resources, notes.more)
     try:
         model = builder.build()
     except ModelError as error:
@@ -150,26 +164,6 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     notes.on_planes(joints, welded, planar)
     notes.warn()
     return model
-
-
-@dataclass(slots=True)
-class _Placement:
-    """An <origin>."""
-
-    position: tuple[float, ...]
-    rotation: NDArray[np.float64]
-
-
-def rpy_matrix(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
-    """Rz(yaw) Ry(pitch) Rx(roll): axes of the placed frame -> axes of the frame that it is placed in."""
-    cr, sr, cp, sp, cy, sy = (f(x) for x in (roll, pitch, yaw) for f in (math.cos, math.sin))
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
 
 
 def _refuse_other_formats(root: Element) -> None:
@@ -269,22 +263,6 @@ def _body_names(tree: list[tuple[Element, Element | None]], floating_base: bool)
 # ---- one link, one joint --------------------------------------------------------------------------------------------
 
 
-def _origin(element: Element) -> _Placement:
-    origin = element.one("origin")
-    if origin is None:
-        return _Placement((0.0, 0.0, 0.0), np.eye(3))
-    position = origin.numbers("xyz", 3, (0.0, 0.0, 0.0))
-    if "quat_xyzw" in origin.attributes:
-        if "rpy" in origin.attributes:
-            raise origin.error("both rpy and quat_xyzw are given; only one is allowed")
-        x, y, z, w = origin.numbers("quat_xyzw", 4)
-        try:
-            return _Placement(position, np.array(checks.rotation((w, x, y, z), "quat_xyzw")))
-        except ModelError as error:
-            raise origin.error(str(error)) from None
-    return _Placement(position, rpy_matrix(*origin.numbers("rpy", 3, (0.0, 0.0, 0.0))))
-
-
 def _inertial(link: Element, check_inertia: bool, notes: _Notes) -> dict[str, Any]:
     """mass, com and inertia about it in the axes of the link; nothing for a link without <inertial>."""
     inertial = link.one("inertial")
@@ -297,7 +275,7 @@ def _inertial(link: Element, check_inertia: bool, notes: _Notes) -> dict[str, An
     if kilograms < 0.0:
         raise mass.error(f"the mass of link {link.text('name')!r} must not be negative, got {kilograms}")
     xx, yy, zz, xy, xz, yz = (inertia.number(f"i{axes}") for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
-    place = _origin(inertial)
+    place = origin(inertial)
     R = place.rotation
     J = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     J = 0.5 * (J + J.T)
@@ -342,7 +320,7 @@ def _joint(joint: Element, joints: dict[str, Element], welded: bool, mimic: Mimi
     name, kind = joint.text("name"), joint.text("type")
     if kind not in _TYPES:
         raise joint.error(f"unknown joint type {kind!r}; known types: {', '.join(_TYPES)}")
-    place = _origin(joint)
+    place = origin(joint)
     body: dict[str, Any] = {"position": place.position, "rotation": place.rotation}
     held = _mimicked(joint, joints, mimic)
     if kind == "fixed" or welded:

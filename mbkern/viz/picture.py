@@ -25,11 +25,14 @@ CAP_RINGS = 3  # rings of a half sphere
 LIGHT = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
 LABELS = {"revolute": "rotation", "prismatic": "translation", "ball": "ball", "com": "centre of mass"}
 FRAMES_PER_SECOND = 25
+TRIANGLES = 16_000  # of all meshes: matplotlib sorts and paints them one by one
 
 
 def draw(model: Model, q: ArrayLike | None = None, t: float = 0.0, *, axes: Any = None, frames: bool = False,
          com: bool = True, names: bool = False, legend: bool = True, view: tuple[float, float] = (18.0, -58.0)) -> Any:
-    """Draw the tree in one configuration: bodies as capsules, joint axes by type, centres of mass.
+    """Draw the machine in one configuration: its visual shapes or solids of its inertia, joint axes, centres of mass.
+
+    Joints and centres of mass are drawn of machines without visual shapes, whose covers would hide them.
 
     Parameters
     ----------
@@ -66,7 +69,7 @@ def draw(model: Model, q: ArrayLike | None = None, t: float = 0.0, *, axes: Any 
     if not isinstance(model, Model):
         raise MethodError(f"draw: expected a Model, got {show(model)}")
     state = model.neutral() if q is None else inputs.configuration(q, model)
-    scene = scenes.build(model, state[None, :], np.array([inputs.time(t)]))
+    scene = scenes.build(model, state[None, :], np.array([inputs.time(t)]), TRIANGLES)
     canvas = _Canvas(scene, axes, frames=frames, com=com, names=names, legend=legend, view=view)
     canvas.show(0)
     return canvas.axes
@@ -121,7 +124,7 @@ def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: 
     if kind == ".mp4" and not animation.FFMpegWriter.isAvailable():
         raise MethodError("animate: writing .mp4 needs the program ffmpeg; install it, or write .gif or .html")
     t, q = resampled(solution, speed / fps)
-    scene = scenes.build(solution.system.model, q, t)
+    scene = scenes.build(solution.system.model, q, t, TRIANGLES)
     canvas = _Canvas(scene, None, frames=frames, com=com, names=False, legend=False, view=view)
     clock = canvas.axes.text2D(0.02, 0.95, "", transform=canvas.axes.transAxes, family="monospace")
 
@@ -180,11 +183,14 @@ class _Canvas:
         from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
         self.scene, self.names, self.frames = scene, names, frames
-        shapes = [shape for shape in scene.shapes if com or shape.role != "com"]
-        parts = [_mesh(shape) for shape in shapes]
+        covered = bool(scene.model.visuals)
+        shapes = [shape for shape in scene.shapes
+                  if shape.role in ("body", "ground") or (not covered and (com or shape.role != "com"))]
+        parts = [_faces(scene, shape) for shape in shapes]
         self.faces = np.concatenate([faces for faces in parts]) if parts else np.zeros((0, 4, 3))
         self.tracks = np.repeat([shape.track for shape in shapes], [len(faces) for faces in parts])
-        self.colors = np.repeat([to_rgb(shape.color) for shape in shapes], [len(faces) for faces in parts], axis=0)
+        colors = [(*to_rgb(shape.color), shape.opacity) for shape in shapes]
+        self.colors = np.repeat(colors, [len(faces) for faces in parts], axis=0)
         if axes is None:
             from matplotlib import pyplot
 
@@ -196,8 +202,8 @@ class _Canvas:
         nowhere = np.zeros((1, 4, 3))
         self.collection = Poly3DCollection(nowhere, linewidths=0.3)
         axes.add_collection3d(self.collection)
-        self.lines = Line3DCollection(nowhere, linewidths=2.0, colors=COLORS["rail"], linestyles="--")
-        if scene.rails:
+        self.lines = Line3DCollection(nowhere, linewidths=2.0, colors="#6b7280", linestyles="--")
+        if scene.rails and not covered:
             axes.add_collection3d(self.lines)
         self.triads = Line3DCollection(nowhere, linewidths=1.6, zorder=3)
         if frames:
@@ -219,7 +225,7 @@ class _Canvas:
         normals = np.cross(points[:, 2] - points[:, 0], points[:, 3] - points[:, 1])
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
         shade = (0.62 + 0.38 * normals @ LIGHT)[:, None]
-        colors = np.clip(self.colors * shade, 0.0, 1.0)
+        colors = np.clip(np.column_stack([self.colors[:, :3] * shade, self.colors[:, 3:]]), 0.0, 1.0)
         self.collection.set_facecolor(colors)
         self.collection.set_edgecolor(colors)
         places = [((rail.track_a, rail.a), (rail.track_b, rail.b)) for rail in scene.rails]
@@ -243,12 +249,8 @@ class _Canvas:
     def _frame_view(self, view: tuple[float, float]) -> None:
         """Limits that hold every state, the same scale along all axes."""
         scene = self.scene
-        n = scene.model.n_bodies
-        reach = np.concatenate([
-            scene.position[:, i] + scene.rotation[:, i] @ point
-            for i, ends in enumerate(scenes._ends(scene.model)) for point in ends if i < n
-        ]) @ scene.up.T
-        low, high = reach.min(axis=0), reach.max(axis=0)
+        reach = scene.reach(scenes.samples(len(scene.position)))
+        low, high = reach.min(axis=(0, 1)), reach.max(axis=(0, 1))
         low[2] = min(low[2], scene.floor)
         middle, half = (low + high) / 2, max(float((high - low).max()) / 2, 1e-6) * 1.08
         for k, name in enumerate("xyz"):
@@ -278,31 +280,54 @@ class _Canvas:
 # ---- faces ---------------------------------------------------------------------------------------------------------
 
 
-def _mesh(shape: Shape) -> Array:
-    """Quadrilaterals (n, 4, 3) of a shape in the frame of its track."""
-    line = shape.b - shape.a
-    length = float(np.linalg.norm(line))
-    w = line / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
-    u = np.eye(3)[int(np.argmin(np.abs(w)))]
-    u = u - w * (w @ u)
-    u /= np.linalg.norm(u)
-    v = np.cross(w, u)
-    if shape.kind == "sphere" or shape.kind == "capsule":
-        angles = np.linspace(0.0, np.pi / 2, CAP_RINGS + 1)
-        lower = [(-shape.radius * np.cos(a), shape.radius * np.sin(a)) for a in angles]
-        upper = [(length + shape.radius * np.sin(a), shape.radius * np.cos(a)) for a in angles]
-        profile = lower + (upper[1:] if length == 0.0 else _pieces(length, shape.radius) + upper)
+def _faces(scene: Scene, shape: Shape) -> Array:
+    """Quadrilaterals (n, 4, 3) of a shape in the frame of its track; a triangle has a fourth corner on an edge."""
+    if shape.mesh >= 0:
+        part = scene.meshes[shape.mesh]
+        corners = part.vertices[part.faces]
+        quads = np.concatenate([corners, corners[:, :1] * 0.5 + corners[:, 2:] * 0.5], axis=1)
     else:
-        profile = [(0.0, 0.0), (0.0, shape.radius), (length, shape.radius), (length, 0.0)]
-    count = 4 if shape.kind == "box" else SEGMENTS
-    turn = 2.0 * np.pi * (np.arange(count + 1) + (0.5 if count == 4 else 0.0)) / count
-    ring = np.cos(turn)[:, None] * u + np.sin(turn)[:, None] * v  # (count + 1, 3)
-    rows = np.array([shape.a + height * w + radius * ring for height, radius in profile])
-    quads = np.stack([rows[:-1, :-1], rows[:-1, 1:], rows[1:, 1:], rows[1:, :-1]], axis=2)
-    return quads.reshape(-1, 4, 3)
+        quads = _solid(shape.kind, shape.size)
+    return quads @ shape.rotation.T + shape.position
+
+
+def _solid(kind: str, size: tuple[float, ...]) -> Array:
+    """Quadrilaterals of a simple shape: turned about z, or a box."""
+    if kind == "box":
+        return _box(*size)
+    if kind == "cylinder":
+        radius, length = size
+        pieces = [(z, radius) for z, _ in _pieces(length, radius)]
+        profile = [(0.0, 0.0), (0.0, radius), *pieces, (length, radius), (length, 0.0)]
+        profile = [(z - 0.5 * length, r) for z, r in profile]
+    else:
+        radius, length = (size[0], size[1]) if kind == "capsule" else (size[0] if kind == "sphere" else 1.0, 0.0)
+        rings = 2 * CAP_RINGS if kind == "ellipsoid" else CAP_RINGS
+        angles = np.linspace(0.0, np.pi / 2, rings + 1)
+        lower = [(-0.5 * length - radius * np.cos(a), radius * np.sin(a)) for a in angles]
+        upper = [(0.5 * length + radius * np.sin(a), radius * np.cos(a)) for a in angles]
+        middle = [(z - 0.5 * length, radius) for z, _ in _pieces(length, radius)]
+        profile = lower + (upper[1:] if length == 0.0 else middle + upper)
+    turn = 2.0 * np.pi * np.arange(SEGMENTS + 1) / SEGMENTS
+    ring = np.column_stack([np.cos(turn), np.sin(turn), np.zeros(SEGMENTS + 1)])
+    rows = np.array([[0.0, 0.0, height] + radius * ring for height, radius in profile])
+    quads = np.stack([rows[:-1, :-1], rows[:-1, 1:], rows[1:, 1:], rows[1:, :-1]], axis=2).reshape(-1, 4, 3)
+    return quads * np.array(size) if kind == "ellipsoid" else quads
+
+
+def _box(x: float, y: float, z: float) -> Array:
+    """Six sides in pieces of similar depth, so that sorting them by depth works."""
+    sides = []
+    for k in range(3):
+        u, v = (np.eye(3)[(k + 1) % 3], np.eye(3)[(k + 2) % 3])
+        for sign in (-1.0, 1.0):
+            a, b = np.meshgrid(np.linspace(-0.5, 0.5, 4), np.linspace(-0.5, 0.5, 4), indexing="ij")
+            points = sign * 0.5 * np.eye(3)[k] + sign * a[..., None] * u + b[..., None] * v
+            sides.append(np.stack([points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]], axis=2))
+    return np.concatenate(sides).reshape(-1, 4, 3) * np.array([x, y, z])
 
 
 def _pieces(length: float, radius: float) -> list[tuple[float, float]]:
-    """Rings along a capsule: faces of similar depth everywhere, so that sorting them by depth works."""
-    count = min(int(length / (3.0 * radius)), 12)
+    """Rings along a rod: faces of similar depth everywhere, so that sorting them by depth works."""
+    count = min(int(length / (3.0 * radius)), 12) if radius > 0.0 else 0
     return [(length * k / (count + 1), radius) for k in range(1, count + 1)]

@@ -1,6 +1,7 @@
-"""One HTML page that shows a solution: 3D scene, time, energies. It needs no network and no server.
+"""One HTML page that shows motions: 3D scene, time, energies. It needs no network and no server.
 
-Drawn by three.js (three.min.js beside this file, licence in three.LICENSE), which is written into the page.
+Drawn by three.js (three.min.js beside this file, licence in three.LICENSE), which is written into the page. Poses are
+float32, meshes 16-bit integers, all in base64.
 """
 
 from __future__ import annotations
@@ -10,31 +11,40 @@ import html
 import json
 import tempfile
 import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import lazy
-from ..errors import MethodError
+from ..errors import MethodError, StateError
 from ..model.checks import show
+from ..model.model import Model
 from . import scene as scenes
+from .meshes import Part
 from .picture import _same_signs
 from .scene import COLORS, Array, Scene
 
 if TYPE_CHECKING:
     from ..integrate.solution import Solution
 
-#: A page holds about this many pose numbers (4 bytes each, a third more in the file).
-MOST_NUMBERS = 3_000_000
+#: A page holds about this many pose numbers (4 bytes each, a third more in the file) and triangles (12 bytes).
+MOST_NUMBERS = 400_000
+MOST_TRIANGLES = 200_000
 MOST_STATES = 3000
 MOST_TRAILS = 12
 NOTEBOOK_HEIGHT = 620
 #: The camera follows a machine whose way is longer than this many times its size.
-FAR = 5.0
+FAR = 2.5
+
+Theme = Literal["auto", "light", "dark"]
+Layout = Literal["auto", "side", "ghosts"]
 
 
 class Viewer:
@@ -71,22 +81,62 @@ class Viewer:
         return f"Viewer: {len(self.html) / 1e6:.1f} MB page; .save(path), .open(), or the last line of a notebook cell"
 
 
-def viewer(solution: Solution, path: str | PathLike[str] | None = None, *, title: str | None = None,
-           autoplay: bool = True) -> Viewer:
+@dataclass(slots=True)
+class _Run:
+    """What is shown of one machine: times upward, configurations, energies if they are known, forces if asked for."""
+
+    model: Model
+    name: str
+    about: str
+    t: Array
+    q: Array
+    energy: dict[str, Array] | None = None
+    forces: Array | None = None  # (states, bodies, 3) in body axes at the body origins
+
+
+@overload
+def viewer(shown: Solution | Sequence[Solution], t: str | PathLike[str] | None = None, q: None = None, *,
+           path: str | PathLike[str] | None = None, title: str | None = None, autoplay: bool = True,
+           theme: Theme = "auto", layout: Layout = "auto", forces: bool = False,
+           names: Sequence[str] | None = None) -> Viewer: ...
+@overload
+def viewer(shown: Model, t: ArrayLike, q: ArrayLike, *, path: str | PathLike[str] | None = None,
+           title: str | None = None, autoplay: bool = True, theme: Theme = "auto", layout: Layout = "auto",
+           forces: bool = False, names: Sequence[str] | None = None) -> Viewer: ...
+def viewer(shown: Any, t: Any = None, q: Any = None, *, path: str | PathLike[str] | None = None,
+           title: str | None = None, autoplay: bool = True, theme: Theme = "auto", layout: Layout = "auto",
+           forces: bool = False, names: Sequence[str] | None = None) -> Viewer:
     """A self-contained page with a 3D scene, play and pause, a time slider, speed, and the energies over time.
 
-    Drag to turn, wheel to zoom, right drag to move; the pointer shows names; space plays, arrows step.
+    ``viewer(solution, "run.html")`` shows a motion, ``viewer([a, b])`` several of them, ``viewer(model, t, q)`` data of
+    your own. Drag to turn, wheel to zoom, right drag to move; the pointer shows names; space plays, arrows step. Boxes
+    in the corner show joints, centres of mass, frames, trails and forces. Robots are drawn with their visual shapes;
+    meshes that cannot be read are drawn as boxes and named in a `ModelWarning`.
 
     Parameters
     ----------
-    solution : Solution
+    shown : Solution, sequence of Solution, or Model
         What to show. Long runs are thinned to 3000 states; between states the page interpolates.
+    t : (m,), with a Model
+        Times in s, rising. (With a Solution, the second argument is the path of the page.)
+    q : (m, nq), with a Model
+        The configurations at these times.
     path : path, optional
         Where to write the page.
     title : str, optional
         By default the name of the model.
     autoplay : bool
         Start playing at once.
+    theme : "auto", "light" or "dark"
+        What the page looks like at first: as the system says, or one of the two.
+    layout : "auto", "side" or "ghosts"
+        Several machines stand side by side, or the second and later ones are transparent ghosts in the place of the
+        first; by default ghosts if they all have the same model.
+    forces : bool
+        Offer the forces that the joints exert on the bodies, as arrows. Only for solutions without tau and wrench,
+        which a Solution does not keep.
+    names : sequence of str, optional
+        What several machines are called.
 
     Returns
     -------
@@ -102,18 +152,30 @@ def viewer(solution: Solution, path: str | PathLike[str] | None = None, *, title
     >>> page = viz.viewer(solution)
     >>> "<script" in page.html
     True
+    >>> viz.viewer(model, t=[0, 1], q=[[0, 0, 0], [0.5, 0, 0]])
+    Viewer: ... MB page; .save(path), .open(), or the last line of a notebook cell
     """
-    Solution = lazy.module("integrate.solution").Solution
-
-    if not isinstance(solution, Solution):
-        raise MethodError(f"viewer: expected a Solution (System.simulate), got {show(solution)}")
-    if solution.t.size == 0:
-        raise MethodError("viewer: the solution has no states to show")
+    for word, value, known in (("theme", theme, ("auto", "light", "dark")),
+                               ("layout", layout, ("auto", "side", "ghosts"))):
+        if value not in known:
+            raise MethodError(f"viewer: {word} must be one of {', '.join(map(repr, known))}, got {show(value)}")
+    if isinstance(shown, Model):
+        runs = [_own_run(shown, t, q)]
+    else:
+        if path is None:
+            path = t
+        runs = _runs(shown, forces)
+    if names is not None:
+        if len(names) != len(runs):
+            raise MethodError(f"viewer: expected {len(runs)} names, got {show(names)}")
+        for run, name in zip(runs, names, strict=True):
+            run.name = str(name)
+    data = _data(runs, title, autoplay, theme, layout)
     page = _template()
     for mark, text in (
-        ("__TITLE__", html.escape(title or solution.system.model.name or "mbkern")),
+        ("__TITLE__", html.escape(data["title"])),
         ("__THREE__", _library()),
-        ("__DATA__", _safe(json.dumps(_data(solution, title, autoplay), separators=(",", ":")))),
+        ("__DATA__", _safe(json.dumps(data, separators=(",", ":")))),
     ):
         before, after = page.split(mark)
         page = before + text + after
@@ -123,50 +185,71 @@ def viewer(solution: Solution, path: str | PathLike[str] | None = None, *, title
     return result
 
 
-def _data(solution: Solution, title: str | None, autoplay: bool) -> dict[str, Any]:
-    model = solution.system.model
-    chosen = _chosen(solution.t, model.n_bodies + len(model.steps))
-    t, q = solution.t[chosen], _same_signs(model, solution.q)[chosen]
+# ---- what is shown --------------------------------------------------------------------------------------------------
+
+
+def _own_run(model: Model, t: Any, q: Any) -> _Run:
+    """Times and configurations that somebody hands over."""
+    if t is None or q is None:
+        raise MethodError("viewer: with a Model, give the times t (m,) and the configurations q (m, nq)")
+    try:
+        times, states = np.array(t, dtype=np.float64), np.array(q, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError("viewer: t and q must be numbers") from None
+    if times.ndim != 1 or not times.size or not np.isfinite(times).all() or np.any(np.diff(times) < 0.0):
+        raise StateError(f"viewer: t must be finite rising times of shape (m,), got shape {times.shape}")
+    if states.shape != (times.size, model.nq) or not np.isfinite(states).all():
+        raise StateError(f"viewer: q must be finite numbers of shape ({times.size}, {model.nq}), got {states.shape}")
+    parts = model._quaternions[:, None] + np.arange(4)
+    if np.any(np.linalg.norm(states[:, parts], axis=2) < 1e-12):
+        raise StateError("viewer: q contains a quaternion of length 0")
+    chosen = _chosen(times, model)
+    return _Run(model, model.name or "mbkern", f"{_count(model)}", times[chosen], _same_signs(model, states)[chosen])
+
+
+def _runs(shown: Any, forces: bool) -> list[_Run]:
+    Solution = lazy.module("integrate.solution").Solution
+    solutions = [shown] if isinstance(shown, Solution) else shown
+    if not isinstance(solutions, list | tuple) or not solutions:
+        raise MethodError(f"viewer: expected a Solution (System.simulate), several, or a Model, got {show(shown)}")
+    runs = []
+    for solution in solutions:
+        if not isinstance(solution, Solution):
+            raise MethodError(f"viewer: expected Solutions (System.simulate), got {show(solution)} among them")
+        if solution.t.size == 0:
+            raise MethodError("viewer: the solution has no states to show")
+        runs.append(_run(solution, forces))
+    if len(runs) > 1:
+        for k, run in enumerate(runs):
+            run.name = f"{k + 1}: {run.name}"
+    return runs
+
+
+def _run(solution: Solution, forces: bool) -> _Run:
+    system, model = solution.system, solution.system.model
+    chosen = _chosen(solution.t, model)
+    if solution.t[-1] < solution.t[0]:  # a run back in time is shown forward
+        chosen = chosen[::-1]
     energy = solution.energy()
     curves = {name: getattr(energy, name)[chosen] for name in ("kinetic", "potential", "hamiltonian")}
-    if t[-1] < t[0]:  # a run back in time is shown forward
-        t, q, curves = t[::-1], q[::-1], {name: values[::-1] for name, values in curves.items()}
-    scene = scenes.build(model, q, t)
-    centre, size, follow = _view(scene)
-    masses = np.array([body.mass for body in model.body_specs])
-    weights = masses / masses.sum() if masses.any() else np.full(model.n_bodies, 1.0 / model.n_bodies)
-    return {
-        "title": title or model.name or "mbkern",
-        "subtitle": f"{model.n_bodies} bodies, {model.nv} freedoms, {solution.system.method}, {solution.integrator}",
-        "times": t.tolist(),
-        "tracks": scene.position.shape[1],
-        "poses": _packed(scene),
-        "up": scenes.matrix_quaternions(scene.up[None])[0].tolist(),
-        "bodies": list(model.body_names),
-        "shapes": [
-            {"kind": s.kind, "track": s.track, "a": _short(s.a), "b": _short(s.b), "r": float(f"{s.radius:.4g}"),
-             "role": s.role, "color": s.color, "body": s.body}
-            for s in scene.shapes
-        ],
-        "rails": [
-            {"track_a": rail.track_a, "a": _short(rail.a), "track_b": rail.track_b, "b": _short(rail.b)}
-            for rail in scene.rails
-        ],
-        "trails": _trails(scene),
-        "colors": COLORS,
-        "energy": {name: [float(f"{x:.7g}") for x in values] for name, values in curves.items()},
-        "centre": centre.tolist(),
-        "size": size,
-        "length": scene.length,
-        "floor": scene.floor,
-        "follow": follow,
-        "weights": [float(f"{w:.4g}") for w in weights],
-        "autoplay": bool(autoplay),
-    }  # fmt: skip
+    pushes = None
+    if forces and solution._loads:
+        raise MethodError("viewer: forces are shown of runs without tau and wrench only; a Solution keeps neither")
+    if forces:
+        pushes = np.array([system.reactions(solution.q[k], solution.p[k], float(solution.t[k]))[:, :3] for k in chosen])
+    about = f"{_count(model)}, {system.method}, {solution.integrator}"
+    return _Run(model, model.name or "mbkern", about, solution.t[chosen], _same_signs(model, solution.q)[chosen],
+                curves, pushes)
 
 
-def _chosen(t: Array, tracks: int) -> np.ndarray[Any, Any]:
+def _count(model: Model) -> str:
+    bodies = "1 body" if model.n_bodies == 1 else f"{model.n_bodies} bodies"
+    return f"{bodies}, {'1 freedom' if model.nv == 1 else f'{model.nv} freedoms'}"
+
+
+def _chosen(t: Array, model: Model) -> NDArray[np.int64]:
     """Which states to show: all, or those nearest to equally spaced times."""
+    tracks = max(len(model.steps), 1)
     most = int(np.clip(MOST_NUMBERS // (7 * tracks), 2, MOST_STATES))
     if t.size <= most:
         return np.arange(t.size)
@@ -175,49 +258,169 @@ def _chosen(t: Array, tracks: int) -> np.ndarray[Any, Any]:
     return np.unique(np.clip(np.searchsorted(forward, wanted), 0, t.size - 1))
 
 
-def _packed(scene: Scene) -> str:
-    """Positions and quaternions of all tracks in all states, as base64 of little-endian float32."""
-    poses = np.concatenate([scene.position, scenes.matrix_quaternions(scene.rotation)], axis=2)
-    return base64.b64encode(poses.astype("<f4").tobytes()).decode("ascii")
+# ---- the numbers of the page ----------------------------------------------------------------------------------------
 
 
-def _view(scene: Scene) -> tuple[Array, float, bool]:
-    """Middle and size of what the camera has to see, upright: the machine in nearly all states.
+def _data(runs: list[_Run], title: str | None, autoplay: bool, theme: str, layout: str) -> dict[str, Any]:
+    same = all(run.model == runs[0].model for run in runs)
+    ghosts = len(runs) > 1 and (layout == "ghosts" or (layout == "auto" and same))
+    built: dict[int, Scene] = {}
+    for k, run in enumerate(runs):
+        built[k] = scenes.build(run.model, run.q, run.t, MOST_TRIANGLES // (1 if same else len(runs)))
+    views = [_view(scene) for scene in built.values()]
+    offsets = [np.zeros(3)] * len(runs) if ghosts else _side_by_side(views)
+    parts: list[Part] = []
+    machines = []
+    for k, run in enumerate(runs):
+        first = 0 if same and k else len(parts)
+        if first == len(parts):
+            parts += built[k].meshes
+        machines.append(_machine(run, built[k], first, offsets[k], ghosts and k > 0))
+    low = np.min([view[0] + offset for view, offset in zip(views, offsets, strict=True)], axis=0)
+    high = np.max([view[1] + offset for view, offset in zip(views, offsets, strict=True)], axis=0)
+    return {
+        "title": title or runs[0].model.name or "mbkern",
+        "subtitle": runs[0].about if len(runs) == 1 else f"{len(runs)} runs: " + "; ".join(run.name for run in runs),
+        "machines": machines,
+        "meshes": [_packed_mesh(part) for part in parts],
+        "colors": COLORS,
+        "low": _short(low),
+        "high": _short(high),
+        "length": float(f"{max(scene.length for scene in built.values()):.4g}"),
+        "floor": min(scene.floor for scene in built.values()),
+        "joints": not runs[0].model.visuals,
+        "follow": len(runs) == 1 and views[0][2],
+        "theme": theme,
+        "autoplay": bool(autoplay),
+    }
+
+
+def _machine(run: _Run, scene: Scene, first_mesh: int, offset: Array, ghost: bool) -> dict[str, Any]:
+    model = run.model
+    carried = [*scenes.carriers(model)]
+    moving = [i for i, (track, _, _) in enumerate(carried) if track == i]
+    moving += range(model.n_bodies, scene.position.shape[1])
+    number = {track: k for k, track in enumerate(moving)} | {-1: -1}
+
+    def place(track: int, R: Array, r: Array) -> tuple[int, list[float], list[float]]:
+        if 0 <= track < model.n_bodies:
+            track, R0, r0 = carried[track]
+            R, r = R0 @ R, r0 + R0 @ r
+        turn = scenes.matrix_quaternions(np.asarray(R)[None])[0]
+        return number[track], _short(r), [float(f"{x:.6g}") for x in turn]
+
+    shapes = []
+    for shape in scene.shapes:
+        track, at, turn = place(shape.track, shape.rotation, shape.position)
+        entry: dict[str, Any] = {
+            "kind": shape.kind, "track": track, "at": at, "turn": turn, "size": _short(shape.size),
+            "role": shape.role, "color": shape.color, "body": shape.body}
+        if shape.opacity < 1.0:
+            entry["opacity"] = round(shape.opacity, 3)
+        if shape.mesh >= 0:
+            entry["mesh"] = first_mesh + shape.mesh
+        shapes.append(entry)
+    frames = [(name, *place(frame.body, np.array(frame.rotation), np.array(frame.position)))
+              for name, frame in model.frames.items()]
+    weights = np.zeros(len(moving))
+    for (track, _, _), body in zip(carried, model.body_specs, strict=True):
+        if track >= 0:
+            weights[number[track]] += body.mass
+    weights = weights / weights.sum() if weights.any() else np.full(len(moving), 1.0 / max(len(moving), 1))
+    poses = np.concatenate([scene.position, scenes.matrix_quaternions(scene.rotation)], axis=2)[:, moving]
+    rails = []
+    for rail in scene.rails:
+        (track_a, a, _), (track_b, b, _) = (place(rail.track_a, np.eye(3), rail.a),
+                                            place(rail.track_b, np.eye(3), rail.b))
+        rails.append({"track_a": track_a, "a": a, "track_b": track_b, "b": b})
+    data = {
+        "name": run.name,
+        "times": [float(f"{x:.9g}") for x in run.t],
+        "tracks": len(moving),
+        "poses": _base64(poses, "<f4"),
+        "up": scenes.matrix_quaternions(scene.up[None])[0].tolist(),
+        "bodies": list(model.body_names),
+        "shapes": shapes,
+        "rails": rails,
+        "trails": [] if ghost else _trails(scene, place),
+        "frames": [{"name": name, "track": track, "at": at, "turn": turn} for name, track, at, turn in frames],
+        "weights": [float(f"{w:.4g}") for w in weights],
+        "offset": _short(offset),
+        "ghost": ghost,
+    }  # fmt: skip
+    if run.energy is not None:
+        data["energy"] = {name: [float(f"{x:.7g}") for x in values] for name, values in run.energy.items()}
+    if run.forces is not None:
+        worlds = np.einsum("mnij,mnj->mni", scene.rotation[:, : model.n_bodies], run.forces)
+        moved = [i for i in range(model.n_bodies) if model.dofs[i] or model.parents[i] < 0]
+        data["forces"] = {"values": _base64(worlds[:, moved], "<f4"), "largest": float(np.abs(worlds).max(initial=0.0)),
+                          "places": [dict(zip(("track", "at"), place(i, np.eye(3), np.zeros(3))[:2], strict=True))
+                                     for i in moved]}
+    return data
+
+
+def _packed_mesh(part: Part) -> dict[str, Any]:
+    """Corners as 16-bit parts of the box around the mesh, faces as indices of 16 or 32 bits."""
+    low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
+    step = np.maximum(high - low, 1e-12) / 65535.0
+    wide = len(part.vertices) > 65535
+    return {"low": [float(x) for x in low], "step": [float(x) for x in step], "wide": wide,
+            "vertices": _base64(np.rint((part.vertices - low) / step), "<u2"),
+            "faces": _base64(part.faces, "<u4" if wide else "<u2")}
+
+
+def _base64(numbers: NDArray[Any], dtype: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers).astype(dtype).tobytes()).decode("ascii")
+
+
+def _view(scene: Scene) -> tuple[Array, Array, bool]:
+    """Lower and upper corner, upright, of what the camera has to see: the machine in nearly all states.
 
     A machine that travels far is followed instead, from its first state on.
     """
-    places = scene.position[:, : scene.model.n_bodies].reshape(-1, 3)
-    tips = np.concatenate([
-        scene.position[:, shape.track] + scene.rotation[:, shape.track] @ shape.b
-        for shape in scene.shapes if shape.track >= 0 and shape.role == "body"
-    ] or [places])
-    points = np.concatenate([places, tips]) @ scene.up.T
-    low, high = np.percentile(points, 0.5, axis=0), np.percentile(points, 99.5, axis=0)
-    middle, size = (low + high) / 2, max(float(np.linalg.norm(high - low)), 1.1 * scene.size, 1e-3)
-    if size < FAR * scene.size:
-        return middle, size, False
-    first = scene.position[0, : scene.model.n_bodies] @ scene.up.T
-    return first.mean(axis=0), 1.8 * scene.size, True
+    reach = scene.reach(scenes.samples(len(scene.position)))
+    first_low, first_high = reach[0].min(axis=0), reach[0].max(axis=0)
+    low = np.minimum(np.percentile(reach, 1.0, axis=(0, 1)), first_low)
+    high = np.maximum(np.percentile(reach, 99.0, axis=(0, 1)), first_high)
+    if np.linalg.norm(high - low) <= FAR * max(float(np.linalg.norm(first_high - first_low)), scene.length):
+        return low, high, False
+    return first_low, first_high, True
 
 
-def _trails(scene: Scene) -> list[dict[str, Any]]:
+def _side_by_side(views: list[tuple[Array, Array, bool]]) -> list[Array]:
+    """Where machines stand in a row along the horizontal x axis."""
+    offsets, at = [], 0.0
+    for k, (low, high, _) in enumerate(views):
+        if k:
+            at += 0.15 * float(np.linalg.norm(high - low)) - low[0]
+        offsets.append(np.array([at, 0.0, 0.0]))
+        at += high[0]
+    return offsets
+
+
+def _trails(scene: Scene, place: Any) -> list[dict[str, Any]]:
     """The farthest ends of the branches, whose ways are drawn; at most a dozen."""
     model = scene.model
-    shapes = {shape.body: shape for shape in scene.shapes if shape.role == "body"}
-    carries = [i in shapes for i in range(model.n_bodies)]  # whether something is drawn of it or of what it carries
+    drawn = {shape.body for shape in scene.shapes if shape.role == "body"}
+    carries = [i in drawn for i in range(model.n_bodies)]  # whether something is drawn of it or of what it carries
     inner: set[int] = set()
     for i in range(model.n_bodies - 1, -1, -1):
         parent = int(model.parents[i])
         if carries[i] and parent >= 0:
             carries[parent] = True
             inner.add(parent)
-    ends = {i: shape for i, shape in shapes.items() if i not in inner}
+    ends = [i for i in sorted(drawn) if i >= 0 and i not in inner]
     if len(ends) > MOST_TRAILS:
         return []
-    return [{"track": i, "point": _short(shape.b), "color": shape.color} for i, shape in ends.items()]
+    trails = []
+    for i in ends:
+        track, point, _ = place(i, np.eye(3), np.array(model.body_specs[i].com))
+        if track >= 0:
+            trails.append({"track": track, "point": point, "color": scenes.BODY_COLORS[i % len(scenes.BODY_COLORS)]})
+    return trails
 
 
-def _short(vector: Array) -> list[float]:
+def _short(vector: Any) -> list[float]:
     return [float(f"{x:.6g}") for x in vector]
 
 

@@ -159,3 +159,20 @@ def test_sites_are_frames():
     assert model.frames["corner"].body == -1 and model.frames["corner"].position == (1, 2, 3)
     assert model.frames["tool"].position == (0, 0, 0.5)
     np.testing.assert_allclose(np.array(model.frames["tool"].rotation) @ [1, 0, 0], [0, 1, 0], atol=1e-12)
+
+
+def test_geoms_are_shapes():
+    model = mb.load_mjcf('''<mujoco><option><flag contact="disable"/></option>
+        <asset><mesh name="tent" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/></asset>
+        <worldbody><geom type="plane" size="1 1 1"/><body name="arm"><joint name="j" axis="1 0 0"/>
+        <geom type="box" size="0.1 0.2 0.3" pos="0 0 1" rgba="1 0.5 0 1"/><geom type="capsule" size="0.1 0.4"/>
+        <geom type="ellipsoid" size="0.1 0.2 0.3"/><geom type="sphere" size="0.1" group="3"/>
+        <geom type="mesh" mesh="tent"/></body></worldbody></mujoco>''')
+    assert list(model.visuals) == ["arm"]
+    box, capsule, ellipsoid, mesh = model.visuals["arm"]
+    assert (box.kind, capsule.kind, ellipsoid.kind, mesh.kind) == ("box", "capsule", "ellipsoid", "mesh")
+    assert box.size == pytest.approx((0.2, 0.4, 0.6)) and box.position == (0, 0, 1)
+    assert box.color == pytest.approx((1, 0.5, 0, 1)) and capsule.size == pytest.approx((0.1, 0.8))
+    corners = mesh.vertices @ np.array(mesh.rotation).T + mesh.position  # MuJoCo moves meshes into their inertia axes
+    expected = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    assert np.abs(corners[:, None] - expected[None]).sum(axis=2).min(axis=0).max() < 1e-6
