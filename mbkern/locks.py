@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy.ma  # noqa: F401  # Numba loads it at its first array, and holds no lock then
 
-from .core import numba_private
+from .core.toolchain import parts
 
 LOADING: Any = threading.RLock()
-COMPILING = numba_private.compiler_lock
+COMPILING: Any = parts.compiler_lock
 
 PATIENCE = 300.0  # seconds that a fork waits for other threads which load or compile
 
@@ -28,7 +28,7 @@ _held: list[Any] = []  # by the fork that is under way
 
 
 def _hold() -> None:
-    for lock in (LOADING, *numba_private.locks()):
+    for lock in (LOADING, *parts.locks()):
         if not lock.acquire(timeout=PATIENCE):
             warnings.warn(f"fork: another thread of mbkern or Numba has been loading or compiling for {PATIENCE:g} s; "
                           "the new process may wait for ever where it needs the same", RuntimeWarning, stacklevel=2)

@@ -39,7 +39,7 @@ _PLAIN = "tests/core/test_plain_kernels.py"
 CLAIMS: list[tuple[str, list[str]]] = [
     ("core/layout.py", []),  # offsets: any consistent choice is right
     ("core/jit.py", ["tests/core/test_cache.py"]),
-    ("core/compilers.py", ["tests/core/test_compilers.py"]),
+    ("core/numba_private.py", ["tests/core/test_compilers.py"]),
     ("core/numba_private.py", ["tests/core/test_compilers.py", "tests/core/test_cache.py"]),
     ("core/quasi*.py", ["tests/analytic"]),
     ("core/dense.py", ["tests/analytic"]),

@@ -9,7 +9,8 @@
 
 Numba's own cache looks only at the file of the cached function: after a change in a leaf such as `vec3.py` it would
 go on using machine code that has the old leaf inlined. The cache used here is stamped with a hash over all sources of
-this folder instead, and of the function's own folder where that is another one (the integrators).
+this folder instead, and of the function's own folder where that is another one (the integrators). See
+:mod:`mbkern.core.numba_private`, which has all that is not Numba's public interface.
 
 When this file is loaded as part of :mod:`mbkern.plain`, every decorator returns the function as it is.
 """
@@ -19,7 +20,6 @@ import hashlib
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).parent
 PLAIN = __package__ != "mbkern.core"
@@ -67,67 +67,25 @@ if PLAIN:
 
 else:
     from numba import njit
-    from numba.core.caching import FunctionCache
-    from numba.core.ccallback import CFunc
-    from numba.core.registry import CPUDispatcher
-    from numba.core.runtime import rtsys
-    from numba.core.sigutils import normalize_signature
 
-    from . import numba_private
-    from .compilers import Called, Inlined
+    from .toolchain import parts
 
-    class _StampedCache(FunctionCache):
-        """Numba's disk cache, valid only for the very sources of this folder and of the function's own."""
-
-        def __init__(self, py_func):
-            super().__init__(py_func)
-            if not hasattr(self._cache_file, "_source_stamp"):  # another Numba: no cache rather than a stale one
-                self.disable()
-            own = source_stamp(Path(py_func.__code__.co_filename).parent)
-            self._cache_file._source_stamp = (STAMP, own, self._cache_file._source_stamp)
-
-        def load_overload(self, sig, target_context):
-            """Numba's, but for its first step: it would load all that its compiler may need (and SciPy's linear
-            algebra with it), half of the time of a first result, and machine code needs no compiler. When there is
-            none on disk, the compiler loads it itself."""
-            rtsys.initialize(target_context)  # the symbols that machine code of Numba may refer to
-            with self._guard_against_spurious_io_errors():
-                return self._load_overload(sig, target_context)
-
-    # Nothing allocates, so Numba need not count references to arrays: a fifth of a small call from Python, and calls in
-    # the midst of a sweep that break its registers up.
-    _COUNTED: dict[str, Any] = dict(_nrt=True)
-    _UNCOUNTED: dict[str, Any] = dict(_nrt=False)
+    def _stamp(function):
+        """Of the core and of the function's own folder."""
+        return STAMP, source_stamp(Path(function.__code__.co_filename).parent)
 
     def _cached(function, fastmath):
-        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False, pipeline_class=Called,
-                          **_UNCOUNTED)(function)
-        try:
-            dispatcher._cache = _StampedCache(function)
-        except RuntimeError:  # no folder to cache in: compile in every process
-            pass
+        dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False,
+                          **parts.CALLED)(function)
+        parts.cache_on_disk(dispatcher, function, _stamp(function))
         return dispatcher
 
-    # Inlined code is never called from Python or C: without those wrappers it compiles in half the time.
-    _INNER: dict[str, Any] = dict(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-    class _Inner(CPUDispatcher):
-        """A function without machine code of its own, or without the wrapper that Python would call."""
-
-        def __call__(self, *args, **kwargs):
-            raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels and cannot be called from Python; "
-                            "mbkern.plain loads the formulas as Python functions")
-
     def _inner(**options):
-        def decorate(function):
-            dispatcher = njit(**_INNER, **options)(function)
-            dispatcher.__class__ = _Inner
-            return dispatcher
-        return decorate
+        return lambda function: parts.inner(njit(error_model="numpy", **options)(function))
 
-    inline = _inner(forceinline=True, fastmath=set(FLAGS), pipeline_class=Inlined, **_UNCOUNTED)
-    exact = _inner(forceinline=True, pipeline_class=Inlined, **_COUNTED)  # it may return arrays
-    piece = _inner(nogil=True, pipeline_class=Called, **_UNCOUNTED)
+    inline = _inner(forceinline=True, fastmath=set(FLAGS), **parts.INLINED)
+    exact = _inner(forceinline=True, **parts.COUNTED)
+    piece = _inner(nogil=True, **parts.PIECE)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""
@@ -151,18 +109,10 @@ else:
         def compiled(self):
             """The `CFunc`, compiled now or loaded from the cache on disk."""
             if self._compiled is None:
-                with numba_private.compiler_lock:
+                with parts.compiler_lock:
                     if self._compiled is None:
-                        options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
-                        made = CFunc(self._function, normalize_signature(self._signature), locals={}, options=options,
-                                     pipeline_class=Called)
-                        try:
-                            made._cache = _StampedCache(self._function)
-                        except RuntimeError:  # no folder to cache in: compile in every process
-                            pass
                         with no_collections():
-                            made.compile()
-                        self._compiled = made
+                            self._compiled = parts.c_callback(self._function, self._signature, _stamp(self._function))
             return self._compiled
 
         @property

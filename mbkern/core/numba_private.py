@@ -1,15 +1,254 @@
-"""What mbkern uses of Numba beside its public interface."""
+"""What the core uses of Numba beside its public interface, all in one file, and what each part gives.
 
-from __future__ import annotations
+==================================  ==============================================================================
+`compiler_lock`, `locks`            a fork waits while another thread compiles, see :mod:`mbkern.locks`
+pipelines `Called`, `Inlined`       kernels compile in half the time, and lanes on the stack lie within cache lines
+option `_nrt`                       no counting of references: a fifth of a small call from Python
+`cache_on_disk`                     compiled code that is never stale, checked for damage, loaded without the compiler
+`inner`                             functions without machine code refuse to be called from Python, and do not crash
+`c_callback`                        C functions that are compiled when they are needed, and cached
+==================================  ==============================================================================
 
-from typing import Any
+:mod:`mbkern.core.numba_public` has the same names without any of this. `mbkern.core.toolchain` chooses: importing this
+module fails where a part is missing.
+"""
+
+import hashlib
+import pickle
+import warnings
 
 from llvmlite.binding import ffi
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import typed_passes
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.ccallback import CFunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
-compiler_lock: Any = global_compiler_lock
+NEEDED = (
+    (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (_dynfunc, "make_function"), (rtsys, "initialize"),
+    (typed_passes, "NativeLowering"), (typed_passes.NativeLowering, "lowering_class"), (Lower, "setup_function"),
+    (DefaultPassBuilder, "define_nopython_pipeline"), (JITCodeLibrary, "_optimize_functions"),
+    (JITCodeLibrary, "_optimize_final_module"), (JITCodeLibrary, "_finalize_final_module"),
+    (FunctionCache, "_load_overload"), (FunctionCache, "_save_overload"), (FunctionCache, "_impl_class"),
+    (CompileResultCacheImpl, "locator"), (CompileResultCacheImpl, "reduce"), (CompileResultCacheImpl, "rebuild"),
+)
+for _owner, _name in NEEDED:
+    getattr(_owner, _name)  # an AttributeError where Numba has become another
+
+# ---- locks -----------------------------------------------------------------------------------------------------------
+compiler_lock = global_compiler_lock
 
 
-def locks() -> list[Any]:
+def locks():
     """The locks behind Numba's compiler and LLVM, in the order in which they are taken."""
     return [global_compiler_lock._lock, ffi.lib._lock._lock]
+
+
+# ---- pipelines: see "Customizing the compiler" in Numba's manual -----------------------------------------------------
+# Both leave out the passes for parts of the language that the core does not use (closures, `with`, loops over tuples):
+# a fifteenth of the time of a first call. What differs is the last pass.
+CACHE_LINE = 64  # bytes
+NOT_NEEDED = {
+    "with_lifting", "inline_closure_likes", "rewrite_semantic_constants", "dead_branch_prune", "Rewrite dynamic raises",
+    "make_function_op_code_to_jit_function", "inline_inlinables", "find_literally", "literal_unroll",
+    "LiteralPropagation", "inline_overloads", "nopython_rewrites", "dump_parfor_diagnostics",
+}
+
+
+class _AlignedLower(Lower):
+    def setup_function(self, fndesc):
+        super().setup_function(fndesc)
+        self.function.attributes.alignstack = CACHE_LINE
+        self.function.attributes.add("nounwind")  # llvmlite writes the former only where there is another
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _CalledLowering(typed_passes.NativeLowering):
+    _name = "mbkern_called_lowering"
+
+    @property
+    def lowering_class(self):
+        return _AlignedLower
+
+
+class _InlinedLibrary(JITCodeLibrary):
+    """LLVM's code of one function: hardly optimised, because all of it is where it will be inlined."""
+
+    def _optimize_functions(self, ll_module):
+        pass
+
+    def _optimize_final_module(self):
+        made = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap")
+        passes, *builder = made if isinstance(made, tuple) else (made,)  # Numba 0.61 has no builder
+        passes.run(self._final_module, *builder)
+
+    def _finalize_final_module(self):
+        self._finalized = True  # and nothing else: no machine code
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InlinedLowering(typed_passes.NativeLowering):
+    _name = "mbkern_inlined_lowering"
+
+    def run_pass(self, state):
+        state.library = _InlinedLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        # what stands for the function; it has no address, as no wrapper for Python was made
+        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "", 0, lowered.env,
+                                     (state.library,))
+        state.targetctx.insert_user_function(key, lowered.fndesc, [state.library])
+        state["cr"] = lowered._replace(cfunc=key)
+        return True
+
+
+def _pipeline(state, lowering):
+    manager = DefaultPassBuilder.define_nopython_pipeline(state)
+    manager.passes = [(lowering if step is typed_passes.NativeLowering else step, text)
+                      for step, text in manager.passes if step.name() not in NOT_NEEDED]
+    manager.finalize()
+    return [manager]
+
+
+class Called(CompilerBase):
+    """For functions that are called. Aligns the stack to a cache line: Numba does not, and then half of the SIMD
+    numbers that do not find a register lie across two lines. The sweeps on lanes took 1.0 or 1.6 times as long, by the
+    chance of where the stack of a process begins."""
+
+    def define_pipelines(self):
+        return _pipeline(self.state, _CalledLowering)
+
+
+class Inlined(CompilerBase):
+    """For functions that are always inlined: no machine code, which nobody would call, but LLVM's code."""
+
+    def define_pipelines(self):
+        return _pipeline(self.state, _InlinedLowering)
+
+
+# ---- options of `njit` -----------------------------------------------------------------------------------------------
+# Nothing allocates, so Numba need not count references to arrays: a fifth of a small call from Python, and calls in the
+# midst of a sweep that break its registers up. Inlined code is never called from Python or C: without those wrappers it
+# compiles in half the time.
+_NO_WRAPPERS: dict = dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+CALLED: dict = dict(pipeline_class=Called, _nrt=False)
+INLINED: dict = dict(pipeline_class=Inlined, _nrt=False, **_NO_WRAPPERS)
+COUNTED: dict = dict(pipeline_class=Inlined, _nrt=True, **_NO_WRAPPERS)  # it may return arrays
+PIECE: dict = dict(pipeline_class=Called, _nrt=False, **_NO_WRAPPERS)
+
+
+class _Inner(CPUDispatcher):
+    """A function without machine code of its own, or without the wrapper that Python would call."""
+
+    def __call__(self, *args, **kwargs):
+        raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels and cannot be called from Python; "
+                        "mbkern.plain loads the formulas as Python functions")
+
+
+def inner(dispatcher):
+    """The same, but it refuses to be called from Python."""
+    dispatcher.__class__ = _Inner
+    return dispatcher
+
+
+# ---- the cache on disk -----------------------------------------------------------------------------------------------
+_complained = False
+
+
+def _complain(what, error):
+    """One warning in a process, however many files there are."""
+    global _complained
+    if not _complained:
+        _complained = True
+        warnings.warn(f"mbkern: {what} ({type(error).__name__}: {error}); kernels are compiled anew, results are not "
+                      "affected. Make room, or name another folder in the environment variable NUMBA_CACHE_DIR",
+                      RuntimeWarning, stacklevel=2)
+
+
+class _Files(CompileResultCacheImpl):
+    """What is written to disk: valid only for the very sources that `stamp` stands for, and checked for damage."""
+
+    def reduce(self, data):
+        payload = dumps(super().reduce(data))
+        return hashlib.sha256(payload).digest(), payload
+
+    def rebuild(self, target_context, data):
+        digest, payload = data
+        if hashlib.sha256(payload).digest() != digest:  # machine code with a wrong bit would be run
+            raise ValueError("wrong checksum")
+        return super().rebuild(target_context, pickle.loads(payload))
+
+
+class _Cache(FunctionCache):
+    """Numba's disk cache, whose troubles are a warning and cost time, and nothing else."""
+
+    def __init__(self, function, stamp):
+        class Stamped(_Files):
+            def __init__(self, function):
+                super().__init__(function)
+                of_file = self.locator.get_source_stamp
+                self.locator.get_source_stamp = lambda: (stamp, of_file())
+
+        self._impl_class = Stamped
+        super().__init__(function)
+
+    def load_overload(self, sig, target_context):
+        """Numba's, but for its first step: it would load all that its compiler may need (and SciPy's linear algebra
+        with it), half of the time of a first result, and machine code needs no compiler. When there is none on disk,
+        the compiler loads it itself."""
+        rtsys.initialize(target_context)  # the symbols that machine code of Numba may refer to
+        try:
+            return self._load_overload(sig, target_context)
+        except Exception as error:
+            _complain(f"a file of the cache of compiled code in {self.cache_path} is damaged", error)
+        try:
+            self.flush()
+        except Exception:
+            self.disable()
+        return None
+
+    def save_overload(self, sig, data):
+        try:
+            self._save_overload(sig, data)
+        except Exception as error:
+            _complain(f"compiled code cannot be written to the cache in {self.cache_path}", error)
+
+
+class _Nowhere(NullCache):
+    """For functions whose code can be written nowhere."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def load_overload(self, sig, target_context):
+        _complain("there is no folder to write compiled code to", self._error)
+
+
+def _cache(function, stamp):
+    try:
+        return _Cache(function, stamp)
+    except (RuntimeError, OSError) as error:
+        return _Nowhere(error)
+
+
+def cache_on_disk(dispatcher, function, stamp):
+    """Keep its compiled code on disk, as long as `stamp` is the same."""
+    dispatcher._cache = _cache(function, stamp)
+
+
+def c_callback(function, signature, stamp):
+    """The function compiled to a C function, now or long ago, with its `.address`."""
+    options = dict(nopython=True, nogil=True, error_model="numpy", boundscheck=False, _nrt=False)
+    made = CFunc(function, normalize_signature(signature), locals={}, options=options, pipeline_class=Called)
+    made._cache = _cache(function, stamp)
+    made.compile()
+    return made

@@ -97,3 +97,116 @@ print(allocations(1), allocations(1000))
     one, many = evaluate(PACKAGE.parent, tmp_path, program)
     assert int(one) >= 1  # the array that `repeat` returns is seen: the statistics are on
     assert many == one
+
+
+# ---- a cache in trouble: a small kernel, compiled in a moment --------------------------------------------------------
+
+SMALL = """
+from mbkern.core.jit import checked
+
+@checked
+def twice(x):
+    return 2.0 * x
+
+@checked
+def thrice(x):
+    return 3.0 * x
+"""
+USE = """
+import sys, warnings
+warnings.simplefilter("always")
+import small
+print(small.twice(3.0), small.thrice(3.0), sum(small.twice.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def use(tmp_path):
+    """Runs a program beside the small kernels; what it printed, and how many warnings there were."""
+    (tmp_path / "small.py").write_text(SMALL)
+    cache = tmp_path / "cache"
+
+    def run(program=USE, **more):
+        environment = os.environ | {"PYTHONPATH": f"{PACKAGE.parent}{os.pathsep}{tmp_path}",
+                                    "NUMBA_CACHE_DIR": str(cache)} | more
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+                              timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split(), done.stderr.count("RuntimeWarning: mbkern")
+
+    run.cache = cache
+    return run
+
+
+def flip_the_middle(data):
+    return data[:len(data) // 2] + bytes(255 - x for x in data[len(data) // 2:][:64]) + data[len(data) // 2 + 64:]
+
+
+def cut(data):
+    return data[:len(data) // 2]
+
+
+@pytest.mark.parametrize("files, damage", [
+    ("*.nbi", cut), ("*.nbi", lambda data: b"no pickle"), ("*.nbc", cut), ("*.nbc", flip_the_middle)],
+    ids=["index cut", "index garbage", "code cut", "code with wrong bits"])
+def test_a_damaged_cache_is_said_once_and_written_anew(use, files, damage):
+    assert use() == (["6.0", "9.0", "0"], 0)
+    damaged = sorted(use.cache.rglob(files))
+    assert len(damaged) == 2
+    for path in damaged:
+        path.write_bytes(damage(path.read_bytes()))
+    assert use() == (["6.0", "9.0", "0"], 1)
+    assert use() == (["6.0", "9.0", "1"], 0)
+
+
+@pytest.mark.parametrize("trouble", [
+    "caching.IndexDataCacheFile._save_data = full", "caching.IndexDataCacheFile._save_index = full",
+    "caching._CacheLocator.ensure_cache_path = full", "caching.CacheImpl._locator_classes = []"])
+def test_a_cache_that_cannot_be_written_is_said_once(use, trouble):
+    """A full disk, an unwritable folder, no folder at all: compiled code is used and not kept."""
+    program = f"""
+import errno
+from numba.core import caching
+def full(*args):
+    raise OSError(errno.ENOSPC, "No space left on device")
+{trouble}
+""" + USE
+    assert use(program) == (["6.0", "9.0", "0"], 1)
+
+
+def test_a_numba_that_does_not_compile_is_refused():
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", "import mbkern"], env=environment, capture_output=True, text=True,
+                          timeout=120)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: mbkern is compiled by Numba and cannot work with NUMBA_DISABLE_JIT=1: unset that variable")
+
+
+# ---- without Numba's private parts -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("part", ["caching.FunctionCache", "codegen.JITCodeLibrary"])
+def test_a_missing_private_part_costs_time_and_one_warning(use, part):
+    """Numba itself has taken hold of them before they are removed."""
+    program = f"import numba.core.ccallback, numba.core.registry\ndel numba.core.{part}\n"
+    assert use(program + USE) == (["6.0", "9.0", "0"], 1)
+
+
+def test_public_numba_alone_warns_of_nothing_and_keeps_nothing(use):
+    assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "0"], 0)
+    assert not list(use.cache.rglob("*.nbc")) if use.cache.exists() else True
+
+
+@pytest.mark.slow
+def test_both_ways_to_compile_give_the_same_bits(tmp_path):
+    program = """
+import mbkern as mb
+for tree in (mb.zoo.chain(4), mb.zoo.binary_tree(5)):
+    q, u = tree.random_state(1)
+    print(*(x.tobytes().hex() for x in mb.System(tree, "emh-ldl").rhs(q, u)))
+"""
+    found = []
+    for mode in ("private", "public"):
+        environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "MBKERN_NUMBA": mode}
+        found.append(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+                                    timeout=400, check=True).stdout)
+    assert len(found[0]) > 100 and found[0] == found[1]

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from mbkern.core.compilers import CACHE_LINE, Called, Inlined
 from mbkern.core.jit import exact, inline, piece
+from mbkern.core.numba_private import CACHE_LINE, Called, Inlined
 
 leaf = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=Inlined)(
     lambda x: 3.0 * x + 1.0)

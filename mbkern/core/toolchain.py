@@ -1,0 +1,35 @@
+"""Which parts of Numba compile the core: with its private ones, or by its public interface alone.
+
+The environment variable MBKERN_NUMBA=public chooses the latter, which also serves where a private part is missing: a
+new Numba then costs time, not results.
+"""
+
+import os
+import warnings
+
+import numba
+
+VARIABLE = "MBKERN_NUMBA"
+
+
+def _chosen():
+    if numba.config.DISABLE_JIT:
+        raise ImportError("mbkern is compiled by Numba and cannot work with NUMBA_DISABLE_JIT=1: unset that variable")
+    wanted = os.environ.get(VARIABLE, "private")
+    if wanted not in ("private", "public"):
+        raise ImportError(f"{VARIABLE}: expected 'private' or 'public', got {wanted!r}; correct it or unset it")
+    from . import numba_public
+
+    if wanted == "public":
+        return numba_public
+    try:
+        from . import numba_private
+    except (ImportError, AttributeError) as error:
+        warnings.warn(f"mbkern: Numba {numba.__version__} lacks a private part that mbkern uses ({error}); kernels are "
+                      f"compiled by its public interface: more slowly, and in every process. {VARIABLE}=public says "
+                      "that this is known", RuntimeWarning, stacklevel=2)
+        return numba_public
+    return numba_private
+
+
+parts = _chosen()
