@@ -17,7 +17,7 @@ import mbkern as mb
 from mbkern import plain
 from mbkern.analytic import Kane, Maggi, Volterra, appell, cases
 from mbkern.analytic.frame import take
-from mbkern.core import quasi
+from mbkern.core import quasi_layout as quasi
 from mbkern.core.appell import accelerations as appell_kernel
 from mbkern.core.cabi import call_ode
 from mbkern.core.newton_euler import accelerations as newton_euler_kernel

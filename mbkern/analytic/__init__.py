@@ -12,14 +12,16 @@
 import mbkern.integrate  # noqa: F401  # a package before its parts, see `mbkern.lazy`
 
 from . import appell, cases, ode45
+from .conditioning import Conditioning
 from .counts import count_equations
+from .formulation import Formulation
 from .functions import Constraints, Dynamics, QuasiVelocities
 from .ignorable import Ignorable, IgnorableReport, ignorable
-from .quasi import Conditioning, Formulation, Kane, Lagrange, Maggi, Volterra
-from .trajectory import Crossings, Trajectory
+from .quasi import Kane, Lagrange, Maggi, Volterra
+from .trajectory import Crossings, Switch, Trajectory
 
 __all__ = [
     "Conditioning", "Constraints", "Crossings", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane",
-    "Lagrange", "Maggi", "QuasiVelocities", "Trajectory", "Volterra", "appell", "cases", "count_equations", "ignorable",
-    "ode45",
+    "Lagrange", "Maggi", "QuasiVelocities", "Switch", "Trajectory", "Volterra", "appell", "cases", "count_equations",
+    "ignorable", "ode45",
 ]

@@ -22,8 +22,9 @@ from ..inputs import Array
 from ..model import zoo
 from ..system import System
 from . import ode45
+from .formulation import Formulation
 from .functions import Constraints
-from .quasi import Formulation, Kane, Lagrange, Maggi, Volterra
+from .quasi import Kane, Lagrange, Maggi, Volterra
 from .trajectory import Trajectory
 
 LENGTH = 0.2  # of a bar of the cart, m

@@ -10,14 +10,15 @@ import numpy as np
 from .. import plain
 from ..callbacks import keep_alive
 from ..core import constants as L
-from ..core import quasi as C
+from ..core import quasi_layout as C
 from ..core import quasi_tree
 from ..inputs import Array
 from ..lazy import cached_property
 from ..system import System
 from ..workspace import places
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
-from .ignorable import Ignorable, NamedSpeeds, whole_free_joints
+from .ignorable import Ignorable, whole_free_joints
+from .named import NamedSpeeds
 
 inverse_dynamics = plain.load("inverse_dynamics")
 
@@ -187,7 +188,7 @@ def _template(setup: Setup) -> Array:
     header[C.SIZE], header[C.METHOD] = at, setup.method
     header[C.NQ], header[C.NV], header[C.NU], header[C.R], header[C.S] = setup.nq, m, nu, r, s
     header[C.THRESHOLD], header[C.HAS_WORK], header[C.RHEONOMIC] = setup.threshold, setup.track_work, setup.rheonomic
-    header[C.RCOND] = 1.0
+    header[C.RCOND], header[C.OWN_DYNAMICS] = 1.0, not tree
     for place, call in setup.callbacks.items():
         header[place] = call.address
     if tree:

@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from ..core.cabi import LOAD, address_of
 from ..core.checks import CALLBACK_FAILED
 from ..core.number import array_at
-from ..core.quasi import STATUS
+from ..core.quasi_layout import STATUS
 from ..errors import ModelError, StateError
 from ..inputs import Array
 from ..model.checks import show

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.checks import OK
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
-from .trajectory import Trajectory
+from ..integrate.driver import Outcome
+from .trajectory import Segment, Trajectory
 
 if TYPE_CHECKING:
-    from .quasi import Formulation
+    from .formulation import Formulation
 
 C = np.array([0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0])
 A = [np.array(row) for row in (
@@ -139,5 +141,7 @@ def simulate(formulation: Formulation, q0: ArrayLike, v0: ArrayLike, times: Arra
         return formulation.rhs(t, y)
 
     y = solve(f, grid, y0, max_step)
-    return Trajectory(formulation, formulation._frame, "ode45", grid, y, "finished",
-                      f"reached the end at t = {grid[-1]:.9g} s", (count, 0, 0))
+    outcome = Outcome("finished", f"reached the end at t = {grid[-1]:.9g} s")
+    segment = Segment(formulation, formulation._frame, grid, y, outcome, OK, (count, 0, 0), (), None, float(grid[0]),
+                      y0, float(grid[-1]), y[-1])
+    return Trajectory([segment], (), "ode45")

@@ -1,25 +1,22 @@
-"""Running a formulation with the compiled integrators, and what comes out."""
+"""What comes out of a run of a formulation."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core import quasi as C
-from ..errors import StateError
+from ..core.quasi import speeds_along
 from ..inputs import Array
-from ..integrate import options
-from ..integrate.driver import Record, Run, drive, joined
-from ..integrate.kernels import plan as P
-from ..integrate.simulate import checked_events, records
+from ..integrate.driver import Outcome
 from ..integrate.solution import DenseOutput, interpolated
 from ..lazy import cached_property
 from ..system import System
 
 if TYPE_CHECKING:
-    from .quasi import Formulation
+    from .formulation import Formulation
 
 
 class Crossings(NamedTuple):
@@ -42,6 +39,53 @@ class Crossings(NamedTuple):
     y: Array
 
 
+@dataclass(frozen=True)
+class Switch:
+    """Where a run went on with other ignored coordinates or other quasi-velocities.
+
+    Attributes
+    ----------
+    t : float
+        Time in seconds.
+    why : str
+    before, after : Formulation
+    """
+
+    t: float
+    why: str
+    before: Formulation
+    after: Formulation
+
+    def __str__(self) -> str:
+        return f"t = {self.t:.9g} s: {self.why}; from there on {self.after}"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a run with one formulation: its memory, what was written, how it ended (a code of the core)."""
+
+    formulation: Formulation
+    frame: Array
+    t: Array
+    y: Array
+    outcome: Outcome
+    code: int
+    counts: tuple[int, ...]
+    crossings: Any
+    dense: DenseOutput | None
+    t_begin: float
+    y_begin: Array
+    t_end: float
+    y_end: Array
+    t_bad: float = 0.0  # when the evaluation failed that ended it
+
+    def speeds(self, t: Array, y: Array) -> tuple[Array, Array]:
+        """v (k, m) and 1/cond of S (k,) of states."""
+        v, rcond = np.empty((t.size, self.formulation.m)), np.empty(t.size)
+        speeds_along(self.frame, np.ascontiguousarray(t), np.ascontiguousarray(y), v, rcond)
+        return v, rcond
+
+
 class Trajectory:
     """A motion computed by one of the formulations.
 
@@ -50,7 +94,7 @@ class Trajectory:
     t : (k,)
         Times in seconds.
     y : (k, n_states)
-        States of the formulation.
+        States of `formulation`.
     q : (k, nq)
     v : (k, m)
         Speeds.
@@ -63,7 +107,12 @@ class Trajectory:
     nfev, n_accepted, n_rejected : int
     events : list of Crossings
         Crossings (t, q, v, y) of each event function.
+    cause : exception or None
+        What a function of the user raised, when that ended the run.
     formulation : Formulation
+        That of the end of the run, when there were switches.
+    switches : tuple of Switch
+        Where the run went on with other ignored coordinates or quasi-velocities; see `Formulation.simulate`.
 
     Examples
     --------
@@ -76,34 +125,41 @@ class Trajectory:
     True
     """
 
-    def __init__(self, formulation: Formulation, frame: Array, integrator: str, t: Array, y: Array, status: str,
-                 message: str, counts: tuple[int, ...], crossings: Any = (), dense: DenseOutput | None = None,
-                 t_end: float | None = None) -> None:
-        nq = formulation.nq
-        self.formulation = formulation
-        self.integrator = integrator
-        self._frame, self._dense = frame, dense
-        self.t, self.y = t, np.ascontiguousarray(y)
-        self.q: Array = np.ascontiguousarray(y[:, :nq])
-        self.v, self.rcond = self._speeds(t, self.y)
-        self.events = [Crossings(c.t, c.q, self._speeds(c.t, np.hstack((c.q, c.p)))[0], np.hstack((c.q, c.p)))
-                       for c in crossings]
-        self._t_end = float(t[-1]) if t_end is None else t_end  # how far the run came; the last output may be earlier
-        self.work: Array | None = self.y[:, -1].copy() if formulation.setup.track_work else None
-        self.success = status in ("finished", "event")
-        self.status, self.message = status, message
-        self.nfev, self.n_accepted, self.n_rejected = counts
+    def __init__(self, segments: list[Segment], switches: tuple[Switch, ...], integrator: str) -> None:
+        last = segments[-1]
+        self.formulation = formulation = last.formulation
+        self.integrator, self.switches = integrator, switches
+        self._segments = segments
+        nq, speeds = formulation.nq, [segment.speeds(segment.t, segment.y) for segment in segments]
+        self.t: Array = np.concatenate([segment.t for segment in segments])
+        self.q: Array = np.vstack([segment.y[:, :nq] for segment in segments])
+        self.v: Array = np.vstack([v for v, _ in speeds])
+        self.rcond: Array = np.concatenate([rcond for _, rcond in speeds])
+        self.work: Array | None = np.concatenate(
+            [segment.y[:, -1] for segment in segments]) if formulation.setup.track_work else None
+        self.y: Array = np.vstack([np.ascontiguousarray(self._in_terms_of_the_last(s, v))
+                                   for s, (v, _) in zip(segments, speeds, strict=True)])
+        self.events = [Crossings(c.t, c.q, last.speeds(c.t, np.hstack((c.q, c.p)))[0], np.hstack((c.q, c.p)))
+                       for c in last.crossings]
+        self.status, self.cause = last.outcome.status, last.outcome.cause
+        self.message = "; ".join([last.outcome.message, *(f"switched at {switch}" for switch in switches)])
+        self.success = self.status in ("finished", "event")
+        self.nfev, self.n_accepted, self.n_rejected = (sum(s.counts[k] for s in segments) for k in range(3))
+
+    def _in_terms_of_the_last(self, segment: Segment, v: Array) -> Array:
+        """States of a segment as those of the last formulation."""
+        if segment.formulation is self.formulation:
+            return segment.y
+        rows = [self.formulation._unknowns(t, y[:self.formulation.nq], x, float(y[-1]))
+                for t, y, x in zip(segment.t.tolist(), segment.y, v, strict=True)]
+        return np.array(rows).reshape(len(rows), self.formulation.n_states)
 
     def __repr__(self) -> str:
-        text = (f"{self.formulation.name} by {self.integrator!r}: {self.status}, t = {self.t[0]:g} .. "
-                f"{self.t[-1]:g} s, {self.t.size} states")
+        text = f"{self.formulation.name} by {self.integrator!r}: {self.status}, "
+        if self.t.size:
+            text += f"t = {self.t[0]:g} .. {self.t[-1]:g} s, "
+        text += f"{self.t.size} states" + (f", {len(self.switches)} switches" if self.switches else "")
         return text if self.success else f"{text}\n  {self.message}"
-
-    def _speeds(self, t: Array, y: Array) -> tuple[Array, Array]:
-        """v (k, m) and 1/cond of S (k,) of states."""
-        v, rcond = np.empty((t.size, self.formulation.m)), np.empty(t.size)
-        C.speeds_along(self._frame, np.ascontiguousarray(t), np.ascontiguousarray(y), v, rcond)
-        return v, rcond
 
     def sol(self, t: ArrayLike) -> tuple[Array, Array]:
         """Configuration and speeds at any time of the run, from the dense output.
@@ -128,11 +184,23 @@ class Trajectory:
         >>> v.shape
         (3,)
         """
-        starts = None if self._dense is None else self._dense.starts
-        begin = float(self.t[0]) if starts is None or not starts.size else float(starts[0])
-        times, y = interpolated(self._dense, t, begin, self._t_end, self.y[0])
-        q, (v, _) = y[:, :self.formulation.nq].copy(), self._speeds(np.atleast_1d(times), y)
-        return (q[0], v[0]) if times.ndim == 0 else (q, v)
+        segments = self._segments
+        first, last = segments[0], segments[-1]
+        times = np.atleast_1d(np.array(t, dtype=float)) if np.ndim(t) < 2 and len(segments) > 1 else None
+        if times is None:
+            times, y = interpolated(first.dense, t, first.t_begin, first.t_end, first.y_begin)
+            q, (v, _) = y[:, :self.formulation.nq].copy(), first.speeds(np.atleast_1d(times), y)
+            return (q[0], v[0]) if times.ndim == 0 else (q, v)
+        q, v = np.empty((times.size, self.formulation.nq)), np.empty((times.size, self.formulation.m))
+        way = np.sign(last.t_end - first.t_begin)
+        for segment in segments:
+            here = way * times >= way * segment.t_begin if segment is not first else np.full(times.size, True)
+            if segment is not last:
+                here &= way * times < way * segment.t_end
+            if here.any():
+                _, y = interpolated(segment.dense, times[here], segment.t_begin, segment.t_end, segment.y_begin)
+                q[here], v[here] = y[:, :self.formulation.nq], segment.speeds(times[here], y)[0]
+        return (q[0], v[0]) if np.ndim(t) == 0 else (q, v)
 
     def momenta(self) -> Array:
         """Momenta p = M v + N (k, m) of the speeds.
@@ -189,45 +257,3 @@ class Trajectory:
             total = np.array([0.5 * v @ system.mass_matrix(q, t) @ v
                               for t, q, v in zip(self.t.tolist(), self.q, self.v, strict=True)])
         return total if self.work is None else total - self.work
-
-
-def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, integrator: Any, rtol: Any, atol: Any,
-                    step: Any, t_eval: Any, max_step: Any, progress: bool, events: Any, dense: bool,
-                    save_every: Any) -> Trajectory:
-    """See `Formulation.simulate`."""
-    method = options.integrator_named(integrator)
-    t0, t_end = options.interval(t_span)
-    y0 = formulation.state(q0, v0, t0)
-    times = None if t_eval is None else options.output_times(t_eval, t0, t_end)
-    every = 1 if save_every is None else options.count(save_every, "save_every")
-    if times is not None and save_every is not None:
-        raise StateError("save_every: expected None beside t_eval, which says what to save")
-    relative, absolute = options.tolerances(rtol, atol, y0.size)
-    watched = checked_events(events, t0, y0, formulation.nq)
-    sizes: dict[str, Any] = {}
-    if method.adaptive:
-        first = 0.0 if step is None else min(options.positive(step, "step"), abs(t_end - t0))
-        sizes["step"] = first if t_end > t0 else -first
-        sizes["max_step"] = np.inf if max_step is None else options.positive(max_step, "max_step")
-    else:
-        sizes["n_steps"] = options.fixed_steps(method, step, max_step, t_end - t0)
-        sizes["step"] = (t_end - t0) / sizes["n_steps"]
-    problem, frame = formulation.problem(y0)
-    run = Run(problem, method, y0, t0, t_end, rtol=relative, atol=absolute, times=times, save_every=every,
-              dense=bool(dense), events=watched, **sizes)
-    problem.alive[1]["q"] = run.y[:formulation.nq]
-    record = Record()
-    outcome = drive(run, record, bool(progress))
-    if times is None:
-        t, y = joined(record.t), joined(record.y, y0.size)
-        if outcome.status in ("interrupted", "failed") and (t.size == 0 or t[-1] != run.num[P.T]):
-            t, y = np.append(t, run.num[P.T]), np.vstack((y, run.y))
-    else:
-        rows = int(run.plan[P.NEXT_EVAL])
-        t, y = times[:rows], run.out_y[:rows]
-    counts = tuple(int(run.plan[k]) for k in (P.NFEV, P.ACCEPTED, P.REJECTED))
-    bounds = joined(record.dense_t, 2)
-    dense_output = DenseOutput(run.plan, bounds[:, 0].copy(), bounds[:, 1].copy(),
-                               joined(record.dense_r, run.dense_r.shape[1])) if dense else None
-    return Trajectory(formulation, frame, method.name, t, y, outcome.status, outcome.message, counts,
-                      records(record, watched, formulation.nq, y0.size), dense_output, float(run.num[P.T]))

@@ -16,10 +16,11 @@ from .layout import (
 )
 from .momenta import project_forces, put_velocities
 from .number import array_at, get, put, whole
-from .quasi import (
+from .quasi_layout import (
     AT_AXES, AT_BLOCK, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, QUATERNION, RAILS,
-    RHEONOMIC, SINGULAR_TREE, STATUS, axes_of,
+    RHEONOMIC, SINGULAR_TREE, STATUS,
 )
+from .quasi_rows import axes_of
 from .quasi_sweeps import bias, mass_and_frames
 from .rotors import add_rotors
 from .spatial import rigid_times
