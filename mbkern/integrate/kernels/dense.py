@@ -11,7 +11,7 @@ from ...core.jit import checked, exact
 from ...core.number import get, put
 from .common import at, unit_quaternions
 from .plan import DENSE, DENSE_AT, DOPRI5, K1, K3, K4, K5, K6, K7, METHOD, N, Y, Y_NEW
-from .tableaus import D1, D3, D4, D5, D6, D7
+from .stages import between, dopri5_bulge, hermite
 
 
 @exact
@@ -21,12 +21,12 @@ def prepare_dense(plan, h, slope_new, work):
     y, y_new, k1 = at(plan, Y), at(plan, Y_NEW), at(plan, K1)
     r = at(plan, DENSE_AT)
     for i in range(n):
-        difference = get(work, y_new + i) - get(work, y + i)
-        bulge = h * get(work, k1 + i) - difference
-        put(work, r + i, get(work, y + i))
-        put(work, r + n + i, difference)
-        put(work, r + 2 * n + i, bulge)
-        put(work, r + 3 * n + i, difference - h * get(work, slope_new + i) - bulge)
+        before = get(work, y + i)
+        r2, r3, r4 = hermite(before, get(work, y_new + i), h, get(work, k1 + i), get(work, slope_new + i))
+        put(work, r + i, before)
+        put(work, r + n + i, r2)
+        put(work, r + 2 * n + i, r3)
+        put(work, r + 3 * n + i, r4)
         put(work, r + 4 * n + i, 0.0)
     if plan[METHOD] == DOPRI5:
         k3, k4, k5 = at(plan, K3), at(plan, K4), at(plan, K5)
@@ -34,7 +34,7 @@ def prepare_dense(plan, h, slope_new, work):
         for i in range(n):
             a, c, d = get(work, k1 + i), get(work, k3 + i), get(work, k4 + i)
             e, f, g = get(work, k5 + i), get(work, k6 + i), get(work, k7 + i)
-            put(work, r + 4 * n + i, h * (D1 * a + D3 * c + D4 * d + D5 * e + D6 * f + D7 * g))
+            put(work, r + 4 * n + i, dopri5_bulge(h, a, c, d, e, f, g))
 
 
 @exact
@@ -42,10 +42,9 @@ def interpolate(plan, theta, work, array, out):
     """State at theta of the step that `prepare_dense` has seen, to place `out` of an array."""
     n = plan[N]
     r = at(plan, DENSE_AT)
-    rest = 1.0 - theta
     for i in range(n):
-        inner = get(work, r + 2 * n + i) + theta * (get(work, r + 3 * n + i) + rest * get(work, r + 4 * n + i))
-        put(array, out + i, get(work, r + i) + theta * (get(work, r + n + i) + rest * inner))
+        put(array, out + i, between(theta, get(work, r + i), get(work, r + n + i), get(work, r + 2 * n + i),
+                                    get(work, r + 3 * n + i), get(work, r + 4 * n + i)))
     unit_quaternions(plan, array, out)
 
 

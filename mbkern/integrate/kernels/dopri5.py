@@ -19,10 +19,11 @@ from .common import at, evaluate, finite
 from .plan import (
     ATOL, K1, K2, K3, K4, K5, K6, K7, MAX_STEP, N, RTOL, T, T_END, TEMP, WORST, Y, Y_NEW,
 )
-from .tableaus import (
-    A21, A31, A32, A41, A42, A43, A51, A52, A53, A54, A61, A62, A63, A64, A65, A71, A73, A74, A75, A76,
-    C2, C3, C4, C5, E1, E3, E4, E5, E6, E7,
+from .stages import (
+    along, dopri5_end, dopri5_error, dopri5_stage2, dopri5_stage3, dopri5_stage4, dopri5_stage5, dopri5_stage6,
+    first_step_of, first_try,
 )
+from .tableaus import C2, C3, C4, C5
 
 SAFETY, BETA = 0.9, 0.04
 SHRINK, GROW = 0.2, 10.0  # bounds of h_new / h
@@ -54,34 +55,22 @@ def dopri5_step(plan, num, t, h, work):
     y, y_new, stage = at(plan, Y), at(plan, Y_NEW), at(plan, TEMP)
     k1, k2, k3 = at(plan, K1), at(plan, K2), at(plan, K3)
     k4, k5, k6, k7 = at(plan, K4), at(plan, K5), at(plan, K6), at(plan, K7)
-    for i in range(n):
-        put(work, stage + i, get(work, y + i) + h * (A21 * get(work, k1 + i)))
+    dopri5_stage2(work, n, y, h, k1, stage)
     if not evaluate(plan, num, t + C2 * h, work, stage, k2):
         return NO_STEP
-    for i in range(n):
-        put(work, stage + i, get(work, y + i) + h * (A31 * get(work, k1 + i) + A32 * get(work, k2 + i)))
+    dopri5_stage3(work, n, y, h, k1, k2, stage)
     if not evaluate(plan, num, t + C3 * h, work, stage, k3):
         return NO_STEP
-    for i in range(n):
-        a, b, c = get(work, k1 + i), get(work, k2 + i), get(work, k3 + i)
-        put(work, stage + i, get(work, y + i) + h * (A41 * a + A42 * b + A43 * c))
+    dopri5_stage4(work, n, y, h, k1, k2, k3, stage)
     if not evaluate(plan, num, t + C4 * h, work, stage, k4):
         return NO_STEP
-    for i in range(n):
-        a, b, c, d = get(work, k1 + i), get(work, k2 + i), get(work, k3 + i), get(work, k4 + i)
-        put(work, stage + i, get(work, y + i) + h * (A51 * a + A52 * b + A53 * c + A54 * d))
+    dopri5_stage5(work, n, y, h, k1, k2, k3, k4, stage)
     if not evaluate(plan, num, t + C5 * h, work, stage, k5):
         return NO_STEP
-    for i in range(n):
-        a, b, c, d, e = (get(work, k1 + i), get(work, k2 + i), get(work, k3 + i), get(work, k4 + i),
-                         get(work, k5 + i))
-        put(work, stage + i, get(work, y + i) + h * (A61 * a + A62 * b + A63 * c + A64 * d + A65 * e))
+    dopri5_stage6(work, n, y, h, k1, k2, k3, k4, k5, stage)
     if not evaluate(plan, num, t + h, work, stage, k6):
         return NO_STEP
-    for i in range(n):
-        a, c, d, e, f = (get(work, k1 + i), get(work, k3 + i), get(work, k4 + i), get(work, k5 + i),
-                         get(work, k6 + i))
-        put(work, y_new + i, get(work, y + i) + h * (A71 * a + A73 * c + A74 * d + A75 * e + A76 * f))
+    dopri5_end(work, n, y, h, k1, k3, k4, k5, k6, y_new)
     if not evaluate(plan, num, t + h, work, y_new, k7):
         return NO_STEP
     return error_norm(plan, num, h, work)
@@ -96,10 +85,7 @@ def error_norm(plan, num, h, work):
     k5, k6, k7 = at(plan, K5), at(plan, K6), at(plan, K7)
     total, largest, worst = 0.0, -1.0, 0
     for i in range(n):
-        scale = get(work, atol + i) + rtol * max(abs(get(work, y + i)), abs(get(work, y_new + i)))
-        a, c, d = get(work, k1 + i), get(work, k3 + i), get(work, k4 + i)
-        e, f, g = get(work, k5 + i), get(work, k6 + i), get(work, k7 + i)
-        part = h * (E1 * a + E3 * c + E4 * d + E5 * e + E6 * f + E7 * g) / scale
+        part = dopri5_error(work, i, y, y_new, h, k1, k3, k4, k5, k6, k7, get(work, atol + i), rtol)
         square = part * part
         total += square
         if not square <= largest:
@@ -142,11 +128,9 @@ def first_step(plan, num, work):
     longest = min(abs(span), num[MAX_STEP])
     y, k1, y_new, k2 = at(plan, Y), at(plan, K1), at(plan, Y_NEW), at(plan, K2)
     d0, d1 = scaled_norm(plan, num, y, work), scaled_norm(plan, num, k1, work)
-    h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-    h = min(h, longest)
+    h = first_try(d0, d1, longest)
     for _ in range(40):  # f may be defined only close by
-        for i in range(n):
-            put(work, y_new + i, get(work, y + i) + sign * h * get(work, k1 + i))
+        along(work, n, y, sign * h, k1, y_new)
         if evaluate(plan, num, num[T] + sign * h, work, y_new, k2) and finite(work, k2, n):
             break
         h *= 0.1
@@ -155,7 +139,4 @@ def first_step(plan, num, work):
     stage = at(plan, TEMP)
     for i in range(n):
         put(work, stage + i, get(work, k2 + i) - get(work, k1 + i))
-    d2 = scaled_norm(plan, num, stage, work) / h
-    steepest = max(d1, d2)
-    h1 = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** 0.2
-    return sign * min(100.0 * h, h1, longest)
+    return sign * first_step_of(h, d1, scaled_norm(plan, num, stage, work) / h, longest)

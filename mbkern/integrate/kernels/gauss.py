@@ -16,6 +16,7 @@ from .newton import factor, jacobian, solve
 from .plan import (
     CODE, FACTORED, ITERATIONS, K1, K2, LOST, N, NEWTON, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW,
 )
+from .stages import add_compensated, relative_change
 from .tableaus import GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
 
 ROUND_OFF = 2e-16  # a change of the stages below this part of the state is none
@@ -23,6 +24,12 @@ ACCEPTABLE = 1e-10  # where changes stop to shrink below this part of the state,
 MOST_ITERATIONS = 60
 SLOW = 12  # Newton iterations after which the Jacobian is taken anew
 CONVERGED, NOT_CONVERGED, NO_STAGES, NEWTON_NEEDED = 0, 1, 2, 3
+
+
+@exact
+def settled(change, before):
+    """Whether rounding is all that is left, by the last two changes of the stages."""
+    return change <= ROUND_OFF or (change >= before and change <= ACCEPTABLE)
 
 
 @exact
@@ -70,13 +77,10 @@ def stage_rates(plan, num, t, h, j, work, out):
 
 @exact
 def relative(plan, h, dq, dp, q_slope, p_slope, work):
-    """Change of h k relative to q and p as wholes: a single number may pass through zero."""
+    """Change of h k relative to q and p."""
     n, nq = plan[N], plan[SPLIT]
     y = at(plan, Y)
-    size, tiny = abs(h), 1e-300
-    q_size = largest(work, y, y + nq) + size * q_slope + tiny
-    p_size = largest(work, y + nq, y + n) + size * p_slope + tiny
-    return size * (dq / q_size + dp / p_size)
+    return relative_change(abs(h), dq, dp, largest(work, y, y + nq), largest(work, y + nq, y + n), q_slope, p_slope)
 
 
 @exact
@@ -136,7 +140,7 @@ def iterate(plan, num, t, h, work, matrix, pivots):
         plan[ITERATIONS] += 1
         if change < 0.0:
             return NO_STAGES
-        if change <= ROUND_OFF or (change >= before and change <= ACCEPTABLE):
+        if settled(change, before):
             if count >= SLOW:
                 plan[FACTORED] = 0
             return CONVERGED
@@ -196,8 +200,6 @@ def gauss_step(plan, num, t, h, work, matrix, pivots):
         total = 0.0
         for m in range(s):
             total += GAUSS_B[s, m] * get(work, k + m * n + i)
-        step = h * total + get(work, lost + i)
-        put(work, y_new + i, get(work, y + i) + step)
-        put(work, lost + i, step - (get(work, y_new + i) - get(work, y + i)))
+        add_compensated(work, i, y, y_new, lost, h * total)
     plan[STARTED] = 1
     return CONVERGED

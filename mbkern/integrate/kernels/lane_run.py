@@ -25,7 +25,7 @@ from .lane_plan import (
 )
 from .lane_steps import dopri5_lanes, end_slopes, first_steps, midpoint_lanes, rk4_lanes
 from .plan import DOPRI5, FINISHED, H, MAX_STEP, MORE, RK4, T0, T_END
-from .tableaus import D1, D3, D4, D5, D6, D7
+from .stages import between, dopri5_bulge, hermite
 
 
 # ---- the life of a state in a lane ----
@@ -92,20 +92,17 @@ def end_state(plan, lane, who, code, status, reached, failed_at, counts, k):
 
 # ---- output ----
 @exact
-def between(plan, vectors, theta, h, k, out):
+def state_between(plan, vectors, theta, h, k, out):
     """State at theta of the step from Y to Y_NEW in lane k; see `dense`."""
-    n, rest = plan[N], 1.0 - theta
+    n = plan[N]
     for i in range(n):
-        y, k1 = vectors[Y * n + i, k], vectors[K1 * n + i, k]
-        difference = vectors[Y_NEW * n + i, k] - y
-        bulge = h * k1 - difference
-        r4 = difference - h * vectors[K7 * n + i, k] - bulge
+        y, k1, k7 = vectors[Y * n + i, k], vectors[K1 * n + i, k], vectors[K7 * n + i, k]
+        r2, r3, r4 = hermite(y, vectors[Y_NEW * n + i, k], h, k1, k7)
         r5 = 0.0
         if plan[METHOD] == DOPRI5:
-            r5 = h * (D1 * k1 + D3 * vectors[K3 * n + i, k] + D4 * vectors[K4 * n + i, k] + D5 * vectors[K5 * n + i, k]
-                      + D6 * vectors[K6 * n + i, k] + D7 * vectors[K7 * n + i, k])
-        inner = bulge + theta * (r4 + rest * r5)
-        out[i] = y + theta * (difference + rest * inner)
+            r5 = dopri5_bulge(h, k1, vectors[K3 * n + i, k], vectors[K4 * n + i, k], vectors[K5 * n + i, k],
+                              vectors[K6 * n + i, k], k7)
+        out[i] = between(theta, y, r2, r3, r4, r5)
     for j in range(plan[N_QUATERNIONS]):
         at = plan[QUATERNIONS + j]
         square = 0.0
@@ -156,7 +153,7 @@ def give_step(plan, lane, who, vectors, times, out_q, out_p, kept, scratch, done
         if times[j] == t_new:
             column_out(vectors, n, Y_NEW, k, y)
         else:
-            between(plan, vectors, (times[j] - t) / h, h, k, y)
+            state_between(plan, vectors, (times[j] - t) / h, h, k, y)
         good = give(plan, who, times[j], y, j, out_q, out_p, kept, scratch, done, k)
         j += 1
     who[NEXT_EVAL, k] = j

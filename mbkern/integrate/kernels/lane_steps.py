@@ -1,4 +1,4 @@
-"""One step of each method on all lanes, number by number the arithmetic of `rk4`, `dopri5` and `gauss`.
+"""One step of each method on all lanes: the arithmetic of :mod:`.stages`, f on all lanes in between.
 
 Each lane has its own time. FAIL tells afterwards in which lanes f had no value; what they carry means nothing then.
 """
@@ -8,7 +8,7 @@ from math import sqrt
 from ...core.jit import checked, exact
 from ...core.number import LANES, get, larger, magnitude, put
 from .dopri5 import NO_STEP
-from .gauss import ACCEPTABLE, MOST_ITERATIONS, ROUND_OFF
+from .gauss import MOST_ITERATIONS, settled
 from .lane_common import column_finite, copy_column, evaluate
 from .lane_plan import (
     BEFORE, D0, D1, DP, DQ, ERROR, FAIL, GROWN, ITERATING, K1, K2, K3, K4, K5, K6, K7, LOST, N, NEW_SLOPE,
@@ -16,10 +16,11 @@ from .lane_plan import (
     WANTED, Y, Y_NEW, ZERO,
 )
 from .plan import H, MAX_STEP, RTOL, T0, T_END
-from .tableaus import (
-    A21, A31, A32, A41, A42, A43, A51, A52, A53, A54, A61, A62, A63, A64, A65, A71, A73, A74, A75, A76,
-    C2, C3, C4, C5, E1, E3, E4, E5, E6, E7,
+from .stages import (
+    add_compensated, along, dopri5_end, dopri5_error, dopri5_stage2, dopri5_stage3, dopri5_stage4, dopri5_stage5,
+    dopri5_stage6, first_step_of, first_try, relative_change, rk4_end,
 )
+from .tableaus import C2, C3, C4, C5
 
 
 @exact
@@ -32,24 +33,19 @@ def stage_times(lane, part):
 def rk4_lanes(plan, num, lane, who, vectors, tau, scratch, done):
     """Y_NEW from Y and its slope K1; see `rk4`."""
     n, h = plan[N], num[H]
+    y, y_new, stage = Y * n, Y_NEW * n, STAGE * n
+    k1, k2, k3, k4 = K1 * n, K2 * n, K3 * n, K4 * n
     half = 0.5 * h
-    for i in range(n):
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + half * get(vectors, K1 * n + i))
+    along(vectors, n, y, half, k1, stage)
     put(lane, T_EVAL, get(lane, TIME) + half)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K2)
-    for i in range(n):
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + half * get(vectors, K2 * n + i))
+    along(vectors, n, y, half, k2, stage)
     put(lane, T_EVAL, get(lane, TIME) + half)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K3)
-    for i in range(n):
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + h * get(vectors, K3 * n + i))
+    along(vectors, n, y, h, k3, stage)
     put(lane, T_EVAL, get(lane, TIME) + h)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K4)
-    sixth = h / 6.0
-    for i in range(n):
-        k1, k2 = get(vectors, K1 * n + i), get(vectors, K2 * n + i)
-        k3, k4 = get(vectors, K3 * n + i), get(vectors, K4 * n + i)
-        put(vectors, Y_NEW * n + i, get(vectors, Y * n + i) + sixth * (k1 + 2.0 * (k2 + k3) + k4))
+    rk4_end(vectors, n, y, h, k1, k2, k3, k4, y_new)
 
 
 # ---- Dormand-Prince ----
@@ -57,38 +53,24 @@ def rk4_lanes(plan, num, lane, who, vectors, tau, scratch, done):
 def dopri5_lanes(plan, num, lane, who, vectors, atol, tau, scratch, done):
     """Y_NEW and its slope K7 from Y and its slope K1, and the ERROR of each lane; see `dopri5`."""
     n, h = plan[N], get(lane, STEP)
-    for i in range(n):
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + h * (A21 * get(vectors, K1 * n + i)))
+    y, y_new, stage = Y * n, Y_NEW * n, STAGE * n
+    k1, k2, k3, k4, k5, k6 = K1 * n, K2 * n, K3 * n, K4 * n, K5 * n, K6 * n
+    dopri5_stage2(vectors, n, y, h, k1, stage)
     stage_times(lane, C2)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K2)
-    for i in range(n):
-        k1, k2 = get(vectors, K1 * n + i), get(vectors, K2 * n + i)
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + h * (A31 * k1 + A32 * k2))
+    dopri5_stage3(vectors, n, y, h, k1, k2, stage)
     stage_times(lane, C3)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K3)
-    for i in range(n):
-        k1, k2, k3 = get(vectors, K1 * n + i), get(vectors, K2 * n + i), get(vectors, K3 * n + i)
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + h * (A41 * k1 + A42 * k2 + A43 * k3))
+    dopri5_stage4(vectors, n, y, h, k1, k2, k3, stage)
     stage_times(lane, C4)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K4)
-    for i in range(n):
-        k1, k2, k3 = get(vectors, K1 * n + i), get(vectors, K2 * n + i), get(vectors, K3 * n + i)
-        k4 = get(vectors, K4 * n + i)
-        put(vectors, STAGE * n + i, get(vectors, Y * n + i) + h * (A51 * k1 + A52 * k2 + A53 * k3 + A54 * k4))
+    dopri5_stage5(vectors, n, y, h, k1, k2, k3, k4, stage)
     stage_times(lane, C5)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K5)
-    for i in range(n):
-        k1, k2, k3 = get(vectors, K1 * n + i), get(vectors, K2 * n + i), get(vectors, K3 * n + i)
-        k4, k5 = get(vectors, K4 * n + i), get(vectors, K5 * n + i)
-        put(vectors, STAGE * n + i,
-            get(vectors, Y * n + i) + h * (A61 * k1 + A62 * k2 + A63 * k3 + A64 * k4 + A65 * k5))
+    dopri5_stage6(vectors, n, y, h, k1, k2, k3, k4, k5, stage)
     put(lane, T_EVAL, get(lane, TIME) + h)
     evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K6)
-    for i in range(n):
-        k1, k3, k4 = get(vectors, K1 * n + i), get(vectors, K3 * n + i), get(vectors, K4 * n + i)
-        k5, k6 = get(vectors, K5 * n + i), get(vectors, K6 * n + i)
-        put(vectors, Y_NEW * n + i,
-            get(vectors, Y * n + i) + h * (A71 * k1 + A73 * k3 + A74 * k4 + A75 * k5 + A76 * k6))
+    dopri5_end(vectors, n, y, h, k1, k3, k4, k5, k6, y_new)
     put(lane, T_EVAL, get(lane, TIME) + h)
     evaluate(plan, lane, who, vectors, tau, scratch, done, Y_NEW, K7)
     put_errors(plan, num, lane, who, vectors, atol)
@@ -100,11 +82,7 @@ def put_errors(plan, num, lane, who, vectors, atol):
     n, rtol, h = plan[N], num[RTOL], get(lane, STEP)
     total = get(lane, ZERO)
     for i in range(n):
-        y, y_new = get(vectors, Y * n + i), get(vectors, Y_NEW * n + i)
-        k1, k3, k4 = get(vectors, K1 * n + i), get(vectors, K3 * n + i), get(vectors, K4 * n + i)
-        k5, k6, k7 = get(vectors, K5 * n + i), get(vectors, K6 * n + i), get(vectors, K7 * n + i)
-        scale = atol[i] + rtol * larger(magnitude(y), magnitude(y_new))
-        e = h * (E1 * k1 + E3 * k3 + E4 * k4 + E5 * k5 + E6 * k6 + E7 * k7) / scale
+        e = dopri5_error(vectors, i, Y * n, Y_NEW * n, h, K1 * n, K3 * n, K4 * n, K5 * n, K6 * n, K7 * n, atol[i], rtol)
         total = total + e * e
     put(lane, ERROR, total)
     for k in range(LANES):
@@ -137,7 +115,7 @@ def first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done):
         if who[SEEKING, k] != 0:
             lane[D0, k] = d0 = scaled_column(plan, num, vectors, atol, Y, -1, k)
             lane[D1, k] = d1 = scaled_column(plan, num, vectors, atol, K1, -1, k)
-            lane[STEP, k] = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, longest)
+            lane[STEP, k] = first_try(d0, d1, longest)
     left = 1
     for _ in range(40):  # f may be defined only close by
         for k in range(LANES):
@@ -155,9 +133,7 @@ def first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done):
                 h = lane[STEP, k]
                 if who[FAIL, k] == 0 and column_finite(vectors, n, K2, k):
                     d2 = scaled_column(plan, num, vectors, atol, K2, K1, k) / h
-                    steepest = max(lane[D1, k], d2)
-                    h1 = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** 0.2
-                    lane[WANTED, k] = sign * min(100.0 * h, h1, longest)
+                    lane[WANTED, k] = sign * first_step_of(h, lane[D1, k], d2, longest)
                     who[SEEKING, k] = 0
                 else:
                     lane[STEP, k] = h * 0.1
@@ -199,7 +175,6 @@ def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
     There is no Newton iteration here: it would need a matrix for each state.
     """
     n, h = plan[N], num[H]
-    size, tiny = abs(h), 1e-300
     for k in range(LANES):
         who[ITERATING, k] = who[STATE, k] >= 0
         who[GROWN, k] = 0
@@ -207,8 +182,7 @@ def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
         if who[STARTED, k] == 0:
             copy_column(vectors, n, K1, K2, k)
     for _ in range(MOST_ITERATIONS):
-        for i in range(n):
-            put(vectors, STAGE * n + i, get(vectors, Y * n + i) + h * (0.5 * get(vectors, K2 * n + i)))
+        along(vectors, n, Y * n, 0.5 * h, K2 * n, STAGE * n)  # the same bits as h (k / 2)
         put(lane, T_EVAL, get(lane, TIME) + 0.5 * h)
         evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, NEW_SLOPE)
         put_change(plan, lane, vectors)
@@ -217,10 +191,10 @@ def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
             if who[ITERATING, k] == 0:
                 continue
             copy_column(vectors, n, NEW_SLOPE, K2, k)
-            change = size * (lane[DQ, k] / (lane[SIZE_Q, k] + size * lane[SLOPE_Q, k] + tiny)
-                             + lane[DP, k] / (lane[SIZE_P, k] + size * lane[SLOPE_P, k] + tiny))
+            change = relative_change(abs(h), lane[DQ, k], lane[DP, k], lane[SIZE_Q, k], lane[SIZE_P, k],
+                                     lane[SLOPE_Q, k], lane[SLOPE_P, k])
             before = lane[BEFORE, k]
-            if who[FAIL, k] != 0 or change <= ROUND_OFF or (change >= before and change <= ACCEPTABLE):
+            if who[FAIL, k] != 0 or settled(change, before):
                 who[ITERATING, k] = 0
                 continue
             if change >= before:
@@ -238,11 +212,7 @@ def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
             who[FAIL, k] = NOT_CONVERGED
         who[STARTED, k] = 1
     for i in range(n):
-        y = get(vectors, Y * n + i)
-        step = h * get(vectors, K2 * n + i) + get(vectors, LOST * n + i)
-        y_new = y + step
-        put(vectors, Y_NEW * n + i, y_new)
-        put(vectors, LOST * n + i, step - (y_new - y))
+        add_compensated(vectors, i, Y * n, Y_NEW * n, LOST * n, h * get(vectors, K2 * n + i))
 
 
 @exact

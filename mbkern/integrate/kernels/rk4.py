@@ -5,9 +5,9 @@
 """
 
 from ...core.jit import checked
-from ...core.number import get, put
 from .common import at, evaluate
 from .plan import K1, K2, K3, K4, N, TEMP, Y, Y_NEW
+from .stages import along, rk4_end
 
 
 @checked
@@ -18,20 +18,14 @@ def rk4_step(plan, num, t, h, work):
     k1, k2 = at(plan, K1), at(plan, K2)
     k3, k4 = at(plan, K3), at(plan, K4)
     half = 0.5 * h
-    for i in range(n):
-        put(work, stage + i, get(work, y + i) + half * get(work, k1 + i))
+    along(work, n, y, half, k1, stage)
     if not evaluate(plan, num, t + half, work, stage, k2):
         return False
-    for i in range(n):
-        put(work, stage + i, get(work, y + i) + half * get(work, k2 + i))
+    along(work, n, y, half, k2, stage)
     if not evaluate(plan, num, t + half, work, stage, k3):
         return False
-    for i in range(n):
-        put(work, stage + i, get(work, y + i) + h * get(work, k3 + i))
+    along(work, n, y, h, k3, stage)
     if not evaluate(plan, num, t + h, work, stage, k4):
         return False
-    sixth = h / 6.0
-    for i in range(n):
-        middle = get(work, k2 + i) + get(work, k3 + i)
-        put(work, y_new + i, get(work, y + i) + sixth * (get(work, k1 + i) + 2.0 * middle + get(work, k4 + i)))
+    rk4_end(work, n, y, h, k1, k2, k3, k4, y_new)
     return True
