@@ -73,12 +73,55 @@ def test_model_file_and_outputs(here, capsys):
     ("chain:2 --method abc", "emh-ldl"), ("chain:2 --integrator euler", "rk4"), ("chain:2 --rtol 0", "rtol"),
     ("chain:2 --integrator rk4 --step -1", "step"), ("chain:2 --time 0", "time"), ("chain:2 --time nan", "time"),
     ("chain:2 --output motion.txt", ".npz"), ("chain:2 --frames 1", "frames"),
-    ("chain:2 --time 0.01 --output none/such/folder.npz", "folder"),
+    ("chain:2 --time 0.01 --output none/such/folder.npz", "folder"), ("chain:2 --seed -1", "at least 0"),
+    ("chain:2 --frames 1e11", "at most 10000000"), ("chain:2 --frames 100000000000", "at most 10000000"),
+    ("chain:99999999999999999999", "at most 1000000 bodies"), ("star:99999:99999", "at most 1000000 bodies"),
 ])
 def test_errors_are_one_line(here, capsys, words, expected):
     assert main([*words.split(), "--no-picture"]) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("mbkern simulate: ") and shown.count("\n") == 1 and expected in shown
+
+
+@pytest.mark.parametrize("words", [
+    "chain:2 --out none/motion.npz", "chain:2 --view none/motion.html", "chain:2 --picture none/motion.png",
+    "chain:2 --out folder.csv", "diagram --dofs 1 --out none/map.png", "bench --out file.txt"])
+def test_a_place_that_cannot_be_written_to_shows_before_the_run(here, capsys, words):
+    (here / "folder.csv").mkdir()
+    (here / "file.txt").write_text("")
+    assert main(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.count("\n") == 1 and "folder" in shown.err
+
+
+def test_a_name_in_capitals_is_kept(here):
+    assert main("chain:2 --time 0.01 --no-picture --frames 1e1 --out X.NPZ".split()) == 0
+    assert [path.name for path in here.iterdir()] == ["X.NPZ"] and np.load("X.NPZ")["t"].size == 10
+
+
+def test_names_of_any_letters(here, capsys):
+    """In tables with commas, on terminals that know little."""
+    builder = mb.ModelBuilder()
+    builder.add_body('the "big", one', joint=mb.revolute("x"), mass=1.0, com=(0.0, 0.0, -1.0))
+    builder.add_body("Stütze ∂", 'the "big", one', mb.revolute("x"), mass=1.0, com=(0.0, 0.0, -1.0))
+    builder.build().save("machine.json")
+    assert main("machine.json --time 0.01 --no-picture --frames 2 --out motion.csv".split()) == 0
+    with open("motion.csv", newline="", encoding="utf-8") as file:
+        assert next(csv.reader(file))[1:3] == ['q:the "big", one', "q:Stütze ∂"]
+    env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1]), "PYTHONIOENCODING": "ascii"}
+    run = subprocess.run([sys.executable, "-m", "mbkern", "info", "machine.json"], env=env, capture_output=True,
+                         text=True, timeout=120)
+    assert run.returncode == 0 and "St\\xfctze \\u2202" in run.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_reader_that_goes_is_no_error():
+    env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1])}
+    command = [sys.executable, "-m", "mbkern", "info", "chain:5000", "--bodies", "5000"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait(120) == 141
 
 
 def test_a_run_that_fails(here, capsys):

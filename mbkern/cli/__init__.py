@@ -1,13 +1,15 @@
 """The command line of mbkern: one module a command.
 
 ``python -m mbkern`` runs the default command, `simulate`. Errors are one line on standard error and exit code 2 (bad
-input) or 1 (a run that did not reach its end); ctrl-C exits with 130.
+input) or 1 (a run that did not reach its end); ctrl-C exits with 130, a pipe that nobody reads any more with 141.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import io
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -49,14 +51,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version")):
         given.insert(0, DEFAULT)
     options = parser().parse_args(given)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a letter shows its number
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", ModelWarning)
             try:
-                return int(COMMANDS[options.command].run(options))
+                code = int(COMMANDS[options.command].run(options))
+                sys.stdout.flush()
+                return code
             finally:
                 for note in notes:
                     print(f"mbkern {options.command}: note: {note.message}", file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes at its end
+        return 141
     except (MbkernError, OSError) as error:
         message = " ".join(str(error).split())
         print(f"mbkern {options.command}: {message}", file=sys.stderr)

@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..flops.diagrams import SOURCES, selection_figure
 from ..flops.report import report
 from ..flops.scaling import QUICK_SIZES, SIZES, can_integrate, claims_table, study
+from .checks import writable, writable_folder
 from .models import HELP, model_named
 
 
@@ -65,6 +66,7 @@ class Bench:
     @staticmethod
     def run(options: argparse.Namespace) -> int:
         """Run the scaling study, print exponents and claims, and write files on request."""
+        writable_folder("--out", options.out)
         result = study(sizes=QUICK_SIZES if options.quick else SIZES, integrate=can_integrate() and not options.quick,
                        seconds=0.005 if options.quick else 0.03)
         print("time ~ N^b, fitted to the largest trees")
@@ -104,6 +106,7 @@ class Diagram:
         """Draw selection maps."""
         if Path(options.out).suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ModelError(f"--out: expected a .png, .svg or .pdf file, got {options.out!r}")
+        writable("--out", options.out)
         sources = tuple(options.source or SOURCES[:3])
         figure = selection_figure(options.dofs, options.out, sources, options.size, options.size)
         for axes in figure.axes:

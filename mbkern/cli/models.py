@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 
 from ..errors import ModelError
@@ -20,6 +21,7 @@ FAMILIES: dict[str, tuple[Callable[..., Model], str]] = {  # name: maker, what i
     "random": (lambda n, seed=0: zoo.random_tree(n, seed), "N[:SEED]"),
     "star": (zoo.star, "CHAINS:LENGTH"),
 }
+MOST = 10**6  # bodies of a tree that is made here
 MACHINES: dict[str, Callable[[], Model]] = {"pipelayer": zoo.pipelayer}
 FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
     ".json": lambda path, _: load(path),
@@ -58,7 +60,10 @@ def model_named(text: str, options: argparse.Namespace = PLAIN) -> Model:
     if family in FAMILIES and sizes:
         make, numbers = FAMILIES[family]
         try:
-            return make(*(int(size) for size in sizes))
+            given = [int(size) for size in sizes]
+            if max(given[0], prod(given) if family == "star" else 0) > MOST:
+                raise ModelError(f"model {text!r}: expected at most {MOST} bodies")
+            return make(*given)
         except (TypeError, ValueError) as error:
             if isinstance(error, ModelError):
                 raise

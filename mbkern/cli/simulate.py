@@ -10,6 +10,8 @@ examples:
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import time
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,13 @@ from ..integrate.solution import Solution
 from ..methods import METHODS
 from ..model.model import Model
 from ..system import System
+from .checks import whole, writable
 from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
 OUTPUTS = (".npz", ".csv")
+PICTURE = "mbkern.png"  # where it may not be written, there is none; one that was asked for is an error
+MOST_FRAMES = 10**7
 INTERRUPTED = "interrupted"  # the status of a solution after ctrl-C
 LARGEST_CHECK = 200  # freedoms: its time grows with their cube
 
@@ -41,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atol", type=float, default=1e-8, help="absolute tolerance of dopri5, default 1e-8")
     parser.add_argument("--step", type=float, metavar="S",
                         help="step of the other integrators in seconds, default 1e-3")
-    parser.add_argument("--seed", type=int, metavar="K",
+    parser.add_argument("--seed", type=whole, metavar="K",
                         help="begin at a random configuration instead of the neutral one")
-    parser.add_argument("--frames", type=int, default=1001, metavar="M", help="states in the output, default 1001")
+    parser.add_argument("--frames", type=whole, default=1001, metavar="M", help="states in the output, default 1001")
     parser.add_argument("--out", "--output", dest="output", metavar="FILE",
                         help=f"write the motion to a file ({', '.join(OUTPUTS)})")
     parser.add_argument("--view", metavar="FILE", help="write an interactive page of the motion (.html)")
-    parser.add_argument("--picture", metavar="FILE", default="mbkern.png",
-                        help="where to draw it when matplotlib is installed, default mbkern.png")
+    parser.add_argument("--picture", metavar="FILE", default=PICTURE,
+                        help=f"where to draw it when matplotlib is installed, default {PICTURE}")
     parser.add_argument("--no-picture", action="store_true", help="draw nothing")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
     add_model_arguments(parser)
@@ -60,8 +65,14 @@ def run(options: argparse.Namespace) -> int:
         raise StateError(f"--output {options.output}: expected a name that ends in {' or '.join(OUTPUTS)}")
     if options.view and Path(options.view).suffix.lower() not in (".html", ".htm"):
         raise StateError(f"--view {options.view}: expected a name that ends in .html")
-    if options.frames < 2:
-        raise StateError(f"--frames {options.frames}: expected at least 2")
+    if not 2 <= options.frames <= MOST_FRAMES:
+        raise StateError(f"--frames {options.frames}: expected at least 2, at most {MOST_FRAMES}")
+    if options.seed is not None and options.seed < 0:
+        raise StateError(f"--seed {options.seed}: expected a whole number, at least 0")
+    writable("--output", options.output)
+    writable("--view", options.view)
+    if not options.no_picture:
+        writable("--picture", None if options.picture == PICTURE else options.picture)
     if not np.isfinite(options.time) or options.time == 0.0:
         raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
     model = model_named(options.model, options)
@@ -148,14 +159,16 @@ def write(solution: Solution, path: Path) -> None:
     if path.suffix.lower() == ".npz":
         data = solution.to_dict()
         data.pop("events")
-        np.savez(path, **data)
+        with open(path, "wb") as file:  # by its very name: numpy would append one more ".npz" to "X.NPZ"
+            np.savez(file, **data)
         return
     energy = solution.energy()
     names = ["t", *(f"q:{name}" for name in model.coordinate_names), *(f"p:{name}" for name in model.speed_names),
              "kinetic", "potential", "hamiltonian"]
     table = np.column_stack((solution.t, solution.q, solution.p, *energy))
-    quoted = ",".join(f'"{name}"' if "," in name or '"' in name else name for name in names)
-    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=quoted, comments="")
+    header = io.StringIO()
+    csv.writer(header, lineterminator="").writerow(names)
+    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=header.getvalue(), comments="", encoding="utf-8")
 
 
 def draw(solution: Solution, path: str) -> None:

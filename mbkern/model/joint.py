@@ -17,6 +17,8 @@ from mbkern.model import checks
 from mbkern.model.checks import Vec3
 from mbkern.model.drives import Drive
 
+DEEPEST = 100  # of lists of steps in one another
+
 Axis: TypeAlias = str | Sequence[float]
 Amount: TypeAlias = float | Drive | None
 
@@ -384,14 +386,16 @@ def weld() -> Joint:
     return Joint((), "weld")
 
 
-def _flatten(value: Any) -> Iterable[Element]:
+def _flatten(value: Any, depth: int = 0) -> Iterable[Element]:
+    if depth > DEEPEST:
+        raise ModelError(f"joint: lists are nested more than {DEEPEST} deep; does one contain itself?")
     if isinstance(value, Step | Ball | Free):
         yield value
     elif isinstance(value, Joint):
         yield from value.elements
     elif isinstance(value, list | tuple):
         for entry in value:
-            yield from _flatten(entry)
+            yield from _flatten(entry, depth + 1)
     else:
         raise ModelError(
             "joint: expected steps (rotate, translate), joints (revolute, ball, ...) or a list of them, "

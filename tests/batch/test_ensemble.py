@@ -137,3 +137,25 @@ def test_dask_cluster_that_loses_a_worker(system, states):
     assert parts[-1][1], "the worker was killed too late to matter"
     ordered = [part.solution for part, _ in sorted(parts, key=lambda entry: entry[0].begin)]
     assert same(mb.batch.BatchSolution.joined(ordered), expected)
+
+
+def test_a_single_time_is_refused_in_words(system, states):
+    with pytest.raises(mb.errors.StateError, match="t_eval"):
+        mb.ensemble.run(system, states, (0.0, 0.1), t_eval=5)
+
+
+def test_a_closed_dask_client_is_refused_in_words(system, states):
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install mbkern[distributed]")
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster:
+        client = distributed.Client(cluster)
+        client.close()
+        with pytest.raises(mb.errors.StateError, match=r"client: .* closed"):
+            mb.ensemble.run(system, states, (0.0, 0.1), client=client, **SETTINGS)
+
+
+def test_a_dask_cluster_without_workers_is_not_waited_for_for_ever(system, states, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install mbkern[distributed]")
+    monkeypatch.setattr("mbkern.batch.ensemble.ALONE", 1.0)
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster, \
+            distributed.Client(cluster) as client, pytest.raises(mb.errors.IntegrationError, match="no workers for"):
+        mb.ensemble.run(system, states, (0.0, 0.1), client=client, **SETTINGS)

@@ -145,3 +145,10 @@ def test_six_freedoms_with_constant_and_driven_steps_are_fine():
     steps = [mb.rotate(a) for a in "xyz"] + [mb.translate(a) for a in "xyz"]
     joint = as_joint([mb.translate("x", 1.0), *steps, mb.rotate("z", mb.harmonic(1, 1))])
     assert joint.nv == 6 and len(joint.elements) == 8
+
+
+def test_a_list_that_contains_itself_is_refused():
+    endless = [mb.rotate("x")]
+    endless.append(endless)
+    with pytest.raises(mb.errors.ModelError, match="does one contain itself"):
+        mb.ModelBuilder().add_body("a", joint=endless, mass=1.0)
