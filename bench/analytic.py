@@ -76,7 +76,7 @@ def operations_table():
         ledger, frame, m = Ledger(), f._frame, f.m
         rails, n = int(frame[quasi.RAILS]), f.n_equations
         block, work, q, v = (Memory(np.array(x, float), ledger) for x in (
-            case.system.block, take(frame, quasi.AT_TREE, case.system._work_size), case.q0, case.v0))
+            case.system.block, take(frame, quasi.AT_TREE, case.system.binding.work_size), case.q0, case.v0))
         axes = Memory(take(frame, quasi.AT_AXES, 3 * rails**2).copy(), ledger)
         M, h = Memory(np.zeros(m * m), ledger), Memory(np.zeros(m), ledger)
         with ledger.under("mass"):

@@ -105,7 +105,7 @@ def threads_table(repeats):
             for size in sizes:
                 Q, P = (np.tile(part, (size // BATCH, 1)) for part in few)
                 given = [(np.empty_like(Q), np.empty_like(P)) for _ in range(2)]
-                alone = int(np.ceil(2e-2 / (size * system._seconds_a_state)))
+                alone = int(np.ceil(2e-2 / (size * system.binding.seconds_a_state)))
 
                 def call(threads, k=0, s=system, Q=Q, P=P, given=given):
                     s.rhs_batch(Q, P, threads=threads, out=given[k])

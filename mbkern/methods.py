@@ -28,6 +28,23 @@ def _core(module: str, function: str) -> Any:
 
 
 @dataclass(frozen=True)
+class Wrappers:
+    """Names of the C functions of a method.
+
+    Attributes
+    ----------
+    native : str
+        For one state, in :mod:`mbkern.core.entry`.
+    lanes, varied : str
+        For several states side by side, of one machine or each of its own, in :mod:`mbkern.core.lanes`.
+    """
+
+    native: str
+    lanes: str
+    varied: str
+
+
+@dataclass(frozen=True)
 class Method:
     """A way to evaluate qdot and pdot.
 
@@ -47,6 +64,8 @@ class Method:
     about: str
     module: str
     work_size: Callable[[np.ndarray], int]
+    wrappers: Wrappers
+    wrappers_of_hinges: Wrappers | None = None  # the same for trees of hinges, compiled sooner
     needs_inertias: bool = False  # whether every body needs an invertible inertia
 
     @cached_property
@@ -61,24 +80,20 @@ class Method:
 
     def native_for(self, block: np.ndarray) -> Any:
         """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
-        return _core("entry", f"rhs_{self._suffix_for(block)}")
+        return _core("entry", self._wrappers_for(block).native)
 
     def lanes_for(self, block: np.ndarray) -> Any:
         """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""
-        return _core("lanes", f"lanes_{self._suffix_for(block)}")
+        return _core("lanes", self._wrappers_for(block).lanes)
 
     @cached_property
     def varied(self) -> Any:
         """The C function for several states side by side, each of a machine of its own."""
-        return _core("lanes", f"varied_{self._suffix}")
+        return _core("lanes", self.wrappers.varied)
 
-    @property
-    def _suffix(self) -> str:
-        return self.name.replace("-", "_")
-
-    def _suffix_for(self, block: np.ndarray) -> str:
-        """Its own, or that of functions which do the same for trees of hinges and are compiled sooner."""
-        return "emh_ldl_of_hinges" if self.name == "emh-ldl" and block[L.ONLY_HINGES] else self._suffix
+    def _wrappers_for(self, block: np.ndarray) -> Wrappers:
+        of_hinges = self.wrappers_of_hinges
+        return of_hinges if of_hinges is not None and block[L.ONLY_HINGES] else self.wrappers
 
 
 @dataclass(frozen=True)
@@ -134,13 +149,14 @@ def _work_appell(block: np.ndarray) -> int:
 
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
-           "extended", places.work_size),
+           "extended", places.work_size, Wrappers("rhs_emh_ldl", "lanes_emh_ldl", "varied_emh_ldl"),
+           Wrappers("rhs_emh_ldl_of_hinges", "lanes_emh_ldl_of_hinges", "varied_emh_ldl")),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
-           "extended_lu", _work_lu),
+           "extended_lu", _work_lu, Wrappers("rhs_emh_lu", "lanes_emh_lu", "varied_emh_lu")),
     Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
-           "reduced", _work_dah),
+           "reduced", _work_dah, Wrappers("rhs_dah", "lanes_dah", "varied_dah")),
     Method("hzu", "Hamilton's equations with multipliers on the orthogonal complement, fill-free L^T D L (Algorithm 3)",
-           "multipliers", _work_hzu, needs_inertias=True),
+           "multipliers", _work_hzu, Wrappers("rhs_hzu", "lanes_hzu", "varied_hzu"), needs_inertias=True),
 )}
 
 ACCELERATIONS = {method.name: method for method in (

@@ -13,17 +13,16 @@ from . import inputs, lazy
 from .accuracy import Watch, error
 from .core import checks, entry
 from .core import constants as L
-from .errors import MethodError, ModelError, StateError
-from .explain import failure, moving_elements
+from .errors import ModelError, StateError
+from .explain import failure
 from .inputs import Array
 from .lazy import cached_property
 from .locks import COMPILING
-from .methods import METHODS, Method, acceleration_named, method_named
+from .methods import METHODS, acceleration_named, method_named
 from .model.checks import show
-from .model.drives import Function
-from .model.joint import Step
 from .model.model import Model
 from .workspace import places
+from .workspace.binding import Binding
 
 if TYPE_CHECKING:
     from .batch.solution import BatchSolution
@@ -97,6 +96,10 @@ class System:
         The method in use; "auto" has been replaced by what it chose.
     block : array
         The packed constants that kernels read.
+    binding : Binding
+        Memory and addresses for compiled code, see :mod:`mbkern.workspace`.
+    watch : Watch
+        Of the digits that the method loses, see `accuracy`.
 
     Examples
     --------
@@ -112,19 +115,15 @@ class System:
     def __init__(self, model: Model, method: str = "auto") -> None:
         if not isinstance(model, Model):
             raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
-        self._method: Method = method_named(_cheapest(model) if method == "auto" else method, model)
         self.model = model
-        self._callbacks = _drive_callbacks(model)
-        self.block: Array = _with_addresses(model, self._callbacks)
+        self.binding = Binding(model, method_named(_cheapest(model) if method == "auto" else method, model))
+        self.block: Array = self.binding.block
+        self.watch = Watch(model)
+        self.binding.limit_loss(self.watch.limit)
         self._nq, self._nv = model.nq, model.nv
-        # for the method itself and for what all systems can do in O(N)
-        self._work_size = max(self._method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
         self._no_tau = np.empty(0)
-        self._lane_buffers: list[tuple[Array, Any]] = []  # memory of batches that nobody uses now
-        self._frames: dict[int, Array] = {}  # workspaces by their address
-        self._idle: list[int] = []  # addresses of those that nobody uses now
-        self._quick: Any = None  # until `warmup`: calling it fails, and the slow path warms up
-        self.watch = Watch(model)  # of digits that the method loses
+        self._idle = self.binding.idle
+        self._quick: Any = None  # the compiled right-hand side, after `warmup`
 
     def __repr__(self) -> str:
         return f"System({self.model!r}, method={self.method!r})"
@@ -132,7 +131,7 @@ class System:
     @property
     def method(self) -> str:
         """Name of the method in use."""
-        return self._method.name
+        return self.binding.method.name
 
     def __reduce__(self) -> tuple[type[System], tuple[Model, str]]:
         return System, (self.model, self.method)
@@ -193,18 +192,20 @@ class System:
         array([0., 0., 0.])
         """
         if tau is None and wrench is None:
+            if self._quick is None:
+                self.warmup()
             idle = self._idle
             try:
                 address = idle.pop()
             except IndexError:
-                address = self._new_frame()
+                address = self.binding.new_frame()
             try:
                 if out is None:
                     qdot, pdot = _empty(self._nq), _empty(self._nv)
                 else:
                     qdot, pdot = out
                 code = self._quick(address, t, q, p, qdot, pdot)
-            except (TypeError, ValueError):  # not compiled yet, or arguments that are not plain float64 arrays
+            except (TypeError, ValueError):  # arguments that are not plain float64 arrays
                 code = checks.BAD_SHAPE
             idle.append(address)
             if not code:
@@ -218,9 +219,8 @@ class System:
         model = self.model
         q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
         qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model, q, p, tau)
-        with _Frame(self) as (frame, block, work):
+        with self.binding.lent() as (frame, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
-            frame[L.RHS_CALL] = self._method.native_for(self.block).address
             if forces.size:
                 code = _compiled(entry.rhs, _ENTRY)(frame, t, q, p, forces, qdot, pdot)
             else:
@@ -230,8 +230,7 @@ class System:
                 return qdot, pdot
             loss = float(work[places.loss_at(block)])
         self.watch.warn(self.method, loss, q, p, t, 3)
-        for other in list(self._frames.values()):
-            other[L.LOSS_LIMIT] = self.watch.limit
+        self.binding.limit_loss(self.watch.limit)
         return qdot, pdot
 
     def _joint_forces(self, block: Array, t: float, q: Array, tau: ArrayLike | None, wrench: ArrayLike | None,
@@ -291,7 +290,7 @@ class System:
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
         chosen = acceleration_named(method, model)
         udot = np.empty(self._nv)
-        with _Frame(self, chosen.work_size(self.block)) as (_, block, work):
+        with self.binding.lent(chosen.work_size(self.block)) as (_, block, work):
             forces = self._joint_forces(block, t, q, tau, wrench, work)
             self._explain(chosen.kernel(block, t, q, u, forces, udot, work), t, work)
             loss = float(work[places.loss_at(block)]) if chosen.may_lose_digits else 0.0
@@ -339,7 +338,7 @@ class System:
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
         udot = inputs.vector(udot, "udot", names)
         tau = np.empty(self._nv)
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             equivalent = self._joint_forces(block, t, q, None, wrench, work)
             self._explain(kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
         return _finite(tau - equivalent if equivalent.size else tau)
@@ -380,7 +379,7 @@ class System:
         u = self.velocities(q, p, t)
         udot = self.accelerations(q, u, t, tau, wrench)
         R = np.empty((model.n_bodies, 6))
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             self._explain(kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
         return _finite(R)
 
@@ -415,7 +414,7 @@ class System:
         model = self.model
         q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
         p = np.empty(self._nv)
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             self._explain(kernels.momenta(block, t, q, u, p, work), t, work)
         return _finite(p)
 
@@ -431,7 +430,7 @@ class System:
         >>> bool(np.allclose(system.velocities(q, system.momenta(q, u)), u))
         True
         """
-        with _Frame(self) as (frame, _, work):
+        with self.binding.lent() as (frame, _, work):
             return self._sweep(q, p, t, frame, work)[2]
 
     def _sweep(self, q: ArrayLike, p: ArrayLike, t: float, frame: Array, work: Array) -> tuple[Array, Array, Array]:
@@ -461,7 +460,7 @@ class System:
 
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         H = np.empty((self._nv, self._nv))
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             self._explain(kernels.mass_matrix(block, t, q, H.reshape(-1), work), t, work)
         return _finite(H)
 
@@ -485,7 +484,7 @@ class System:
         many = given.ndim == 2
         rows = np.ascontiguousarray(given.T) if many else given[None, :]
         y = np.empty(rows.shape)
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             self._explain(kernels.factor(block, t, q, np.zeros(self._nv), work), t, work)
             for x_k, y_k in zip(rows, y, strict=True):
                 kernels.solve(block, x_k, y_k, work)
@@ -523,7 +522,7 @@ class System:
         kernels = lazy.module("core.energy")
 
         out = np.empty(3)
-        with _Frame(self) as (frame, block, work):
+        with self.binding.lent() as (frame, block, work):
             q, p, u = self._sweep(q, p, t, frame, work)
             kernels.energy(block, q, p, u, out, work)
         return Energy(*_finite(out).tolist())
@@ -551,7 +550,7 @@ class System:
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         n = self.model.n_bodies
         R, r = np.empty((n, 3, 3)), np.empty((n, 3))
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             self._explain(kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work), t, work)
         return _finite(R), _finite(r)
 
@@ -589,7 +588,7 @@ class System:
         kinematics = lazy.module("core.momenta").kinematics
 
         out = np.empty((self.model.n_bodies, 6))
-        with _Frame(self) as (frame, block, work):
+        with self.binding.lent() as (frame, block, work):
             q, _, u = self._sweep(q, p, t, frame, work)
             kinematics(block, q, u, work)
             kernel(block, out.reshape(-1), work)
@@ -611,7 +610,7 @@ class System:
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         n = self.model.n_bodies
         C, columns, vr = np.empty((n, 6, 6)), np.empty((self._nv, 6)), np.empty((n, 6))
-        with _Frame(self) as (_, block, work):
+        with self.binding.lent() as (_, block, work):
             code = kernels.blocks(block, t, q, C.reshape(-1), columns.reshape(-1), vr.reshape(-1), work)
             self._explain(code, t, work)
         _finite(C), _finite(columns), _finite(vr)
@@ -649,7 +648,7 @@ class System:
         --------
         >>> import mbkern as mb
         >>> model = mb.zoo.chain(10)
-        >>> mb.System(model, "hzu").accuracy(model.neutral()) < 1e-12
+        >>> mb.System(model, "hzu").accuracy(model.neutral()) < 1e-9
         True
         """
         if method is not None:
@@ -891,7 +890,7 @@ class System:
         >>> mb.System(mb.zoo.chain(3)).work().ndim
         1
         """
-        return np.zeros(self._work_size)
+        return np.zeros(self.binding.work_size)
 
     def njit(self) -> tuple[Any, Array]:
         """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
@@ -922,7 +921,7 @@ class System:
         keep_alive = lazy.module("callbacks").keep_alive
 
         # Numba compiles anew for a read-only array, hence a copy
-        return self._method.rhs, keep_alive(self.block.copy(), self._callbacks)
+        return self.binding.method.rhs, keep_alive(self.block.copy(), self.binding.callbacks)
 
     @property
     def cfunc(self) -> CFunc:
@@ -974,22 +973,9 @@ class System:
         """
         if self._quick is None:
             _compiled(entry.quick, _QUICK)
-            for frame in list(self._frames.values()):
-                frame[L.RHS_CALL] = self._method.native_for(self.block).address
+            self.binding.compile()
             self._quick = entry.quick
         return self
-
-    @cached_property
-    def _lane_block(self) -> Array:
-        """The block for batches, which use other functions for rotors."""
-        keep_alive = lazy.module("callbacks").keep_alive
-
-        block = self.block.copy()
-        if block[L.HAS_ROTORS]:
-            rotor_calls = lazy.module("core.rotor_calls")
-
-            block[L.ROTOR_CALLS + 1] = rotor_calls.rotor_of_lanes.address
-        return keep_alive(block, self._callbacks)
 
     @cached_property
     def _rhs_batch(self) -> Any:
@@ -998,42 +984,7 @@ class System:
 
         return rhs_batch
 
-    @cached_property
-    def _lanes(self) -> tuple[int, int]:
-        """Addresses of the method on lanes and of the block for it."""
-        return self._method.lanes_for(self.block).address, self._lane_block.ctypes.data
-
-    @cached_property
-    def _seconds_a_state(self) -> float:
-        """Estimate for one state of a batch on one thread."""
-        LANES = lazy.module("core.number").LANES
-        cost = lazy.module("costs").cost
-        structure = lazy.module("costs").structure
-
-        return max(1e-9, cost(self.method, structure(self.model)) / LANES)
-
-    @cached_property
-    def _varied(self) -> tuple[int, int]:
-        """The same where every lane has constants of its own."""
-        return self._method.varied.address, self._lane_block.ctypes.data
-
     # ---- inside --------------------------------------------------------------------------------------------------
-
-    def _new_frame(self, size: int = 0) -> int:
-        """Address of a new workspace (of at least `size` numbers) with the block in front of it."""
-        size = self.block.size + max(size, self._work_size)
-        try:
-            frame = np.zeros(size)
-        except (MemoryError, ValueError):
-            raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
-                              "and \"newton-euler-ldl\" need little for every tree") from None
-        frame[:self.block.size] = self.block
-        frame[L.LOSS_LIMIT] = self.watch.limit if self._method.may_lose_digits else 0.0
-        if self._quick is not None:
-            frame[L.RHS_CALL] = self._method.native_for(self.block).address
-        address = frame.ctypes.data
-        self._frames[address] = frame
-        return address
 
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
@@ -1051,29 +1002,6 @@ def _compiled(function: Any, signature: tuple[Any, ...]) -> Any:
     return function
 
 
-class _Frame:
-    """A workspace borrowed from a system's pool: (frame, its block, its work)."""
-
-    def __init__(self, system: System, size: int = 0) -> None:
-        """`size`: numbers of work that are needed, if more than the system's own method does."""
-        self._idle = system._idle
-        try:
-            self._address = self._idle.pop()
-        except IndexError:
-            self._address = system._new_frame(size)
-        if system._frames[self._address].size < system.block.size + size:
-            del system._frames[self._address]
-            self._address = system._new_frame(size)
-        self._frame = system._frames[self._address]
-        self._size = system.block.size
-
-    def __enter__(self) -> tuple[Array, Array, Array]:
-        return self._frame, self._frame[:self._size], self._frame[self._size:]
-
-    def __exit__(self, *_: object) -> None:
-        self._idle.append(self._address)
-
-
 def _finite(result: Array) -> Array:
     """The result, unless it has overflowed."""
     if not np.isfinite(result).all():
@@ -1086,36 +1014,3 @@ def _cheapest(model: Model) -> str:
     report = lazy.module("costs").report
 
     return report(model).chosen
-
-
-def _drives(model: Model) -> list[Any]:
-    """All drives, in the order of the drive rows of the block."""
-    return [element.amount for _, element in moving_elements(model)
-            if isinstance(element, Step) and element.is_driven]
-
-
-def _drive_callbacks(model: Model) -> list[Any]:
-    """The drives that are functions, compiled, in the order of the drive rows."""
-    functions = [drive.f for drive in _drives(model) if isinstance(drive, Function)]
-    if not functions:
-        return []
-    drive_callback = lazy.module("callbacks").drive_callback
-
-    return [drive_callback(f) for f in functions]
-
-
-def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
-    """The model's block; a copy with the addresses of compiled drives and of the rotors' code where there are any."""
-    rotors = bool(model.block[L.HAS_ROTORS])
-    if not callbacks and not rotors:
-        return model.block
-    block = model.block.copy()
-    if rotors:
-        rotor_calls = lazy.module("core.rotor_calls")
-
-        block[L.ROTOR_CALLS] = rotor_calls.rotor_of_one.address
-    left = iter(callbacks)
-    for d, drive in enumerate(_drives(model)):
-        if isinstance(drive, Function):
-            block[places.drive_row(block, d) + L.DRIVE_DATA] = next(left).address
-    return block

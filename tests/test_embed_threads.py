@@ -124,7 +124,7 @@ def test_a_cfunc_outlives_its_system():
     expected = np.concatenate(system.rhs(y[:1], y[1:], T, tau=[3.0 + T]))
     f = mb.embed.CFunc(system, tau=gone)
     dead = weakref.ref(system)
-    functions = [weakref.ref(system._callbacks[0]), weakref.ref(load_callback(gone, "tau"))]
+    functions = [weakref.ref(system.binding.callbacks[0]), weakref.ref(load_callback(gone, "tau"))]
     del system, model, gone
     forget()
     assert dead() is None
@@ -173,7 +173,7 @@ def test_a_block_keeps_its_drives():
     expected = np.concatenate(system.rhs(q, p, T))
     _, block = system.njit()
     work = system.work()
-    drive = weakref.ref(system._callbacks[0])
+    drive = weakref.ref(system.binding.callbacks[0])
     del system, model
     forget()
     assert drive() is not None

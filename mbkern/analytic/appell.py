@@ -17,7 +17,7 @@ from ..core import constants as _L
 from ..errors import ModelError
 from ..inputs import Array
 from ..model.checks import show
-from ..system import System, _Frame
+from ..system import System
 
 _layout = plain.load("appell")
 
@@ -78,7 +78,7 @@ def acceleration_energy(system: System, q: ArrayLike, u: ArrayLike, udot: ArrayL
     model = _checked(system).model
     q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
     udot = inputs.vector(udot, "udot", model.speed_names)
-    with _Frame(system, _layout.appell_size(system.block)) as (_, block, work):
+    with system.binding.lent(_layout.appell_size(system.block)) as (_, block, work):
         return float(kernels.acceleration_energy(block, t, q, u, udot, work))
 
 
@@ -104,7 +104,7 @@ def coefficients(system: System, q: ArrayLike, t: float = 0.0) -> Coefficients:
     model = _checked(system).model
     q, t, n = inputs.configuration(q, model), inputs.time(t), model.nv
     A, K, D, H = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros((n, n)), np.zeros(n)
-    with _Frame(system, _layout.appell_size(system.block)) as (_, block, work):
+    with system.binding.lent(_layout.appell_size(system.block)) as (_, block, work):
         count = kernels.coefficients(block, t, q, A.reshape(-1), K.reshape(-1), D.reshape(-1), H, work)
     return Coefficients(A, K, D, H, int(count))
 
@@ -121,7 +121,7 @@ def gravity_forces(system: System, q: ArrayLike, t: float = 0.0) -> Array:
     """
     model = _checked(system).model
     q, t, out = inputs.configuration(q, model), inputs.time(t), np.empty(model.nv)
-    with _Frame(system) as (_, block, work):
+    with system.binding.lent() as (_, block, work):
         kernels.gravity_forces(block, t, q, out, work)
     return out
 

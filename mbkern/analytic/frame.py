@@ -164,7 +164,7 @@ def make_frame(setup: Setup) -> Array:
     frame[C.SELF] = frame.ctypes.data
     alive: list[Any] = list(setup.callbacks.values())
     if isinstance(setup.system, System):
-        alive += setup.system._callbacks
+        alive += setup.system.binding.callbacks
     return keep_alive(frame, alive)
 
 
@@ -179,7 +179,7 @@ def _template(setup: Setup) -> Array:
              C.AT_PATTERN: 2 * m, C.AT_ROWS: nu * C.IGNORABLE, C.AT_PLACES: m, C.AT_AXES: 3 * setup.rails**2}
     if tree:
         sizes[C.AT_BLOCK] = setup.system.block.size  # type: ignore[union-attr]
-        sizes[C.AT_TREE] = setup.system._work_size  # type: ignore[union-attr]
+        sizes[C.AT_TREE] = setup.system.binding.work_size  # type: ignore[union-attr]
     header, at = np.zeros(C.HEADER), C.HEADER
     for place, size in sizes.items():
         header[place] = at

@@ -98,7 +98,7 @@ def parameters(value: Any, system: System, count: int) -> Varied | None:
         raise ModelError("parameters: they vary another model than that of this system; use system.model.vary(...)")
     if value.count != count:
         raise StateError(f"parameters: expected one set for each of the {count} states, got {value.count}")
-    if system._method.needs_inertias:
+    if system.binding.method.needs_inertias:
         bad = value.first_singular()
         if bad is not None:
             body, row = bad

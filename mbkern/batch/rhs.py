@@ -15,7 +15,8 @@ from ..core.number import LANES
 from ..errors import StateError
 from ..explain import CODES, drive_fault
 from ..inputs import Array
-from . import inputs, memory
+from ..workspace import lanes as memory
+from . import inputs
 
 if TYPE_CHECKING:
     from ..system import System
@@ -39,12 +40,13 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     varied = inputs.parameters(parameters, system, total)
     places, values = memory.constants(varied)
     if out is None:
-        Qdot, Pdot = memory.pair((total,), system._nq, system._nv)
+        Qdot, Pdot = memory.pair((total,), system.model.nq, system.model.nv)
     else:
         Qdot, Pdot = inputs.outputs(out, system, total)
     status = np.zeros(total, np.int64)
-    function, block = system._lanes if varied is None else system._varied
-    workers, step, one_call = _shares(system._seconds_a_state, total, crew.count(threads))
+    binding = system.binding
+    function, block = binding.lanes if varied is None else binding.varied
+    workers, step, one_call = _shares(binding.seconds_a_state, total, crew.count(threads))
     own = NO_LANES if varied is None else memory.own_block(system, workers)
     buffers, job = memory.lend(system, workers)
     bad = 0
@@ -59,7 +61,7 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
             bad += code
     finally:
         crew.CALLERS.pop()
-        system._lane_buffers.append((buffers, job))
+        binding.lane_buffers.append((buffers, job))
     if return_status:
         return Qdot, Pdot, status
     if bad:

@@ -20,7 +20,8 @@ from ..integrate.kernels import lane_run as kernels
 from ..integrate.kernels import plan as P
 from ..integrate.progress import Interrupt, Tally
 from ..model.checks import show
-from . import inputs, memory
+from ..workspace import lanes as memory
+from . import inputs
 from .solution import BatchSolution
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Run:
         self.failed_at: Array = np.full(total, self.t0)
         self.fault: Array = np.zeros(LP.FAULT)
         self.counts: NDArray[np.int64] = np.zeros((total, 2), np.int64)
-        self.function, self.block = system._lanes if self.varied is None else system._varied
+        self.function, self.block = system.binding.lanes if self.varied is None else system.binding.varied
 
     def _sizes(self, step: Any, max_step: Any) -> None:
         """Steps of a fixed size, or the first one and a bound."""
@@ -214,7 +215,7 @@ class Job:
         self.who[LP.STATE] = -1
         lane = memory.lanes(LP.LANE)
         lane[LP.TIME] = run.t0
-        vectors = memory.lanes(LP.VECTORS * (nq + nv) + nv + system._work_size)
+        vectors = memory.lanes(LP.VECTORS * (nq + nv) + nv + system.binding.work_size)
         scratch = np.zeros(nq + 2 * nv + LP.FAULT + nq + nv)
         self.fault = scratch[nq + 2 * nv:]
         self._arguments = (plan, num, self.who, lane, vectors, run.atol, run.Q0, run.P0, run.tau, places, values, own,

@@ -133,7 +133,7 @@ def per_evaluation(solution: Solution, seconds: float) -> str:
 def check(solution: Solution) -> str:
     """The rates at the last state against those of another formulation, whose source runs as plain Python."""
     system = solution.system
-    if system.model.nv > LARGEST_CHECK or system._callbacks or not solution.t.size:
+    if system.model.nv > LARGEST_CHECK or system.binding.callbacks or not solution.t.size:
         return f"none: for up to {LARGEST_CHECK} freedoms, without drives that are functions"
     name = "emh-ldl" if system.method == "dah" else "dah"
     t, q, p = float(solution.t[-1]), solution.q[-1], solution.p[-1]

@@ -11,7 +11,7 @@ from ..core import cabi
 from ..errors import StateError
 from ..explain import error_of
 from ..lazy import cached_property
-from .frame import Frame
+from ..workspace.frame import Frame
 
 if TYPE_CHECKING:
     from ..system import System

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..core import checks
 from ..core import constants as L
-from ..embed.frame import make_frame
 from ..errors import StateError
 from ..explain import CODES, load_fault, singular
 from ..inputs import Array
 from ..model.model import Model
+from ..workspace.frame import make_frame
 
 if TYPE_CHECKING:
     from ..system import System

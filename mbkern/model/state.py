@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
 from ..errors import StateError
+from . import arrays
 from .checks import near, show
 from .model import Model
 
@@ -19,7 +19,7 @@ def pack(model: Model, q: Any, p: Any) -> NDArray[np.float64]:
     sizes = np.diff([*model.q_offsets, model.nq])
     q = _filled(model, "q", q, model.neutral(), model._coordinate_index, model.q_offsets, sizes)
     p = _filled(model, "p", p, np.zeros(model.nv), model._speed_index, model.v_offsets, model.dofs)
-    return np.concatenate((inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names)))
+    return np.concatenate((arrays.configuration(q, model), arrays.vector(p, "p", model.speed_names)))
 
 
 def _filled(model: Model, what: str, given: Any, rest: NDArray[np.float64], places: dict[str, int],
@@ -39,7 +39,7 @@ def _filled(model: Model, what: str, given: Any, rest: NDArray[np.float64], plac
             names = {**places, **model._body_index}
             hint = near(name, names) if isinstance(name, str) else ""
             raise StateError(f"{what}: model {model.name!r} has no coordinate or body named {show(name)}.{hint}")
-        numbers = inputs.real_array(np.atleast_1d(value), f"{what}[{name!r}]", (size,),
+        numbers = arrays.real_array(np.atleast_1d(value), f"{what}[{name!r}]", (size,),
                                     "one number" if size == 1 else f"{size} numbers")
         rest[at:at + size] = numbers
     return rest

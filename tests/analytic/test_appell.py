@@ -107,7 +107,7 @@ def test_lanes_and_plain_python():
     """One source: lanes give the bits of float64, plain Python the same to round-off."""
     model = random_model("random", 5, 3, base="driven", kinds=CANONICAL, springs=True, rotors=True)
     system, t, n = mb.System(model), 0.4, model.nv
-    block, size = system._lane_block.copy(), plain.load("appell").appell_size(system.block)
+    block, size = system.binding.lane_block.copy(), plain.load("appell").appell_size(system.block)
     rng = np.random.default_rng(0)
     Q, U, tau = (rng.normal(size=(n, LANES)) for _ in range(3))
     scalar = np.zeros(size)

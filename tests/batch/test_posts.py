@@ -120,7 +120,7 @@ def test_a_large_batch_is_done_in_several_calls(posts, monkeypatch):
 
     Q, P = states(2999)
     expected = SYSTEM.rhs_batch(Q, P, threads=1)
-    monkeypatch.setattr(rhs, "ONE_CALL", 700 * SYSTEM._seconds_a_state)
+    monkeypatch.setattr(rhs, "ONE_CALL", 700 * SYSTEM.binding.seconds_a_state)
     for threads in (1, 4):
         assert same(SYSTEM.rhs_batch(Q, P, threads=threads), expected)
     monkeypatch.setattr(crew, "POSTS", posts[:0])  # one processor

@@ -81,7 +81,7 @@ def test_bits_on_trees_of_hinges(shape):
     from mbkern.core.lanes import lanes_emh_ldl
 
     general = mb.System(model, "emh-ldl")
-    general.__dict__["_lanes"] = (lanes_emh_ldl.address, general._lane_block.ctypes.data)
+    general.binding.__dict__["lanes"] = (lanes_emh_ldl.address, general.binding.lane_block.ctypes.data)
     assert same(general.rhs_batch(Q, P, 0.0, tau), expected)
 
 

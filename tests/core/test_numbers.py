@@ -52,7 +52,7 @@ def test_lanes_give_the_bits_of_float64(method):
     model = tree(0)
     system = mb.System(model, method)
     sweeps = KERNELS[method][0].sweeps
-    block, t = system._lane_block.copy(), 0.4
+    block, t = system.binding.lane_block.copy(), 0.4
     rng = np.random.default_rng(1)
     states = [model.random_state(k) for k in range(LANES)]
     Q, P = np.stack([q for q, _ in states], 1), np.stack([u for _, u in states], 1)

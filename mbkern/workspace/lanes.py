@@ -48,13 +48,14 @@ def pair(rows: tuple[int, ...], nq: int, nv: int) -> tuple[Array, Array]:
 
 def buffer_size(system: System) -> int:
     """Numbers of a buffer: t, codes, y, tau, dydt, work."""
-    return B_Y + 2 * (system._nq + system._nv) + system._nv + system._work_size
+    model = system.model
+    return B_Y + 2 * (model.nq + model.nv) + model.nv + system.binding.work_size
 
 
 def lend(system: System, threads: int) -> tuple[Array, NDArray[np.int64]]:
     """A buffer for each thread, on cache lines of its own, and words for a job; who is done puts them back."""
     try:
-        buffers, job = system._lane_buffers.pop()
+        buffers, job = system.binding.lane_buffers.pop()
         if buffers.shape[0] >= threads:
             return buffers, job
     except IndexError:

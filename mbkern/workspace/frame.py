@@ -12,7 +12,7 @@ from ..core import cabi
 from ..core import constants as L
 from ..errors import MbkernError
 from ..inputs import Array
-from ..workspace import places
+from . import places
 
 if TYPE_CHECKING:
     from ..system import System
@@ -38,15 +38,15 @@ class Frame:
 
     def __init__(self, system: System, tau: Any = None, wrench: Any = None) -> None:
         block, model = system.block, system.model
-        at = block.size + system._work_size
+        at = block.size + system.binding.work_size
         self.array: Array = np.zeros(at + places.loads_size(block))
         self.array[:block.size] = block
         self.array[L.FRAME_SIZE], self.array[L.AT_LOADS] = self.array.size, at
         self.user = self.array.ctypes.data
         self.model = model
         self.address: int = cabi.ode.address
-        self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, system._method.native_for(system.block).address
-        self._alive: list[Any] = list(system._callbacks)
+        self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, system.binding.native
+        self._alive: list[Any] = list(system.binding.callbacks)
         if tau is not None:
             self.array[L.HAS_TAU] = 1.0
             if callable(tau):
@@ -84,7 +84,7 @@ def make_frame(system: System, tau: Any = None, wrench: Any = None) -> Frame:
     Examples
     --------
     >>> import mbkern as mb, numpy as np
-    >>> from mbkern.embed.frame import make_frame
+    >>> from mbkern.workspace.frame import make_frame
     >>> frame = make_frame(mb.System(mb.zoo.chain(3)), tau=[1.0, 0.0, 0.0])
     >>> frame.status, frame.address > 0
     (0, True)
