@@ -228,7 +228,7 @@ class ModelBuilder:
             In m: lengths of a box along x, y, z; radius of a sphere; radius and length along z of a cylinder, or of a
             capsule (without its caps); half axes of an ellipsoid; scale of a mesh (1 by default).
         mesh : path, or (vertices, faces)
-            A file (.stl, .obj; .dae and others with the package trimesh), which is read when it is drawn, or
+            A file (.stl, .obj, .dae; others with the package trimesh), which is read when it is drawn, or
             triangles: (n, 3) numbers and (m, 3) indices into them.
         color : "#rrggbb", 3 or 4 numbers from 0 to 1, optional
             Red, green, blue, opacity.

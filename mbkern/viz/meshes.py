@@ -1,45 +1,27 @@
 """Meshes: read from files, welded, and thinned until a page can hold them.
 
-STL and OBJ are read here; all else (Collada .dae above all) by the package trimesh. A file that is missing, broken or
-huge raises `MeshError` with the reason; whoever draws puts a box in its place.
+STL and OBJ are read here, Collada in :mod:`.collada`, all else by the package trimesh. A file that is missing, broken
+or huge raises `MeshError` with the reason; whoever draws puts a box in its place.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import MbkernError
-
-Array = NDArray[np.float64]
-Faces = NDArray[np.int64]
-Color = tuple[float, ...]
+from . import collada
+from .part import Array, Color, Faces, MeshError, Part
 
 #: Larger files, or more triangles, are not read: no robot has such parts, and a browser could not show them.
 LARGEST_FILE = 200_000_000
 LARGEST_COUNT = 4_000_000
 #: Vertices closer than this part of the mesh's extent are one.
 WELD = 1e-5
-
-
-class MeshError(MbkernError):
-    """A mesh that cannot be drawn."""
-
-
-@dataclass(slots=True, frozen=True)
-class Part:
-    """Triangles of one colour: vertices (n, 3), faces (m, 3) indices into them, (r, g, b, a) or None."""
-
-    vertices: Array
-    faces: Faces
-    color: Color | None = None
 
 
 def read(path: str) -> tuple[Part, ...]:
@@ -55,7 +37,7 @@ def read(path: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=256)
 def _read(path: str, _: int) -> tuple[Part, ...]:
-    reader = {".stl": _stl, ".obj": _obj}.get(Path(path).suffix.lower(), _by_trimesh)
+    reader = {".stl": _stl, ".obj": _obj, ".dae": collada.read}.get(Path(path).suffix.lower(), _by_trimesh)
     try:
         parts = reader(Path(path))
     except MeshError:

@@ -21,7 +21,7 @@ from ..model.joint import Ball, Element, Free, Step
 from ..model.model import WORLD, Body, Model
 from ..model.visual import Visual, equivalent
 from . import meshes
-from .meshes import MeshError, Part
+from .part import MeshError, Part
 
 Array = NDArray[np.float64]
 Kind = Literal["capsule", "cylinder", "box", "sphere", "ellipsoid", "mesh"]

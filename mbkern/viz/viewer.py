@@ -27,7 +27,7 @@ from ..errors import MethodError, StateError
 from ..model.checks import show
 from ..model.model import Model
 from . import scene as scenes
-from .meshes import Part
+from .part import Part
 from .picture import _same_signs
 from .scene import COLORS, Array, Scene
 

@@ -5,6 +5,8 @@ import io
 import json
 import re
 import time
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,3 +160,133 @@ def test_a_run_back_in_time_and_a_single_state():
     back = system.simulate(model.neutral(), [0, 0], (1, 0), t_eval=[1.0, 0.5, 0.0])
     assert contents(viz.viewer(back).html)["machines"][0]["times"] == [0.0, 0.5, 1.0]
     assert "<script" in viz.viewer(system.simulate(model.neutral(), [0, 0], (0, 1), t_eval=[0.0])).html
+
+
+# ---- several machines, data of one's own, forces --------------------------------------------------------------------
+
+
+def test_several_solutions_are_ghosts_or_stand_side_by_side(solution):
+    ghosts = contents(viz.viewer([solution, solution], names=["before", "after"]).html)["machines"]
+    assert [machine["ghost"] for machine in ghosts] == [False, True]
+    assert [machine["name"] for machine in ghosts] == ["before", "after"]
+    other = mb.zoo.chain(2)
+    run = mb.System(other, "emh-ldl").simulate(other.neutral(), [0, 0], (0, 1))
+    row = contents(viz.viewer([solution, run]).html)["machines"]
+    assert not any(machine["ghost"] for machine in row) and row[1]["offset"][0] > 0.5
+
+
+def test_data_of_ones_own():
+    model = mb.zoo.chain(2, joint=mb.revolute("y"))
+    data = contents(viz.viewer(model, [0, 1, 2], [[0, 0], [0.1, 0.2], [0.2, 0.4]]).html)
+    [machine] = data["machines"]
+    assert machine["times"] == [0, 1, 2] and "energy" not in machine
+    poses = np.frombuffer(base64.b64decode(machine["poses"]), "<f4").reshape(3, -1, 7)
+    _, r = mb.System(model, "emh-ldl").body_poses([0.1, 0.2])
+    np.testing.assert_allclose(poses[1, :2, :3], r, atol=1e-6)
+
+
+def test_joint_forces_are_those_of_the_system(solution):
+    [machine] = contents(viz.viewer(solution, forces=True).html)["machines"]
+    values = np.frombuffer(base64.b64decode(machine["forces"]["values"]), "<f4").reshape(-1, 4, 3)
+    system, k = solution.system, 40
+    R, _ = system.body_poses(solution.q[k])
+    expected = np.einsum("nij,nj->ni", R, system.reactions(solution.q[k], solution.p[k])[:, :3])
+    np.testing.assert_allclose(values[k], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_welded_bodies_share_a_track():
+    b = mb.ModelBuilder()
+    b.add_body("arm", joint=mb.revolute("y"), mass=1, com=(0.5, 0, 0))
+    b.add_body("hand", "arm", mass=0.1, position=(1, 0, 0))
+    b.add_body("tool", "hand", joint=mb.revolute("z"), mass=0.1, com=(0, 0.1, 0), position=(0.2, 0, 0))
+    b.add_frame("tip", "hand", position=(0, 0, 0.3))
+    [machine] = contents(viz.viewer(b.build(), [0], [[0, 0]]).html)["machines"]
+    assert machine["tracks"] == 2
+    assert {frame["name"]: (frame["track"], frame["at"]) for frame in machine["frames"]} == {
+        "arm": (0, [0, 0, 0]), "hand": (0, [1, 0, 0]), "tool": (1, [0, 0, 0]), "tip": (0, [1, 0, 0.3])}
+
+
+@pytest.mark.parametrize(("arguments", "options", "message"), [
+    (([],), {}, "expected a Solution"),
+    ((["run"],), {}, "expected Solutions"),
+    ((mb.zoo.chain(2),), {}, "give the times t .* and the configurations q"),
+    ((mb.zoo.chain(2), [0, 1], [[0, 0]]), {}, r"q must be finite numbers of shape \(2, 2\)"),
+    ((mb.zoo.chain(2), [1, 0], [[0, 0]] * 2), {}, "rising times"),
+    ((mb.zoo.chain(2), [0], [[0, np.nan]]), {}, "q must be finite"),
+    ((mb.zoo.chain(1, joint=mb.ball()), [0], [[0, 0, 0, 0]]), {}, "quaternion of length 0"),
+    ((mb.zoo.chain(2), [0], [[0, 0]]), {"theme": "blue"}, "theme must be one of"),
+    ((mb.zoo.chain(2), [0], [[0, 0]]), {"layout": "heap"}, "layout must be one of"),
+    ((mb.zoo.chain(2), [0], [[0, 0]]), {"names": ["a", "b"]}, "expected 1 names"),
+])
+def test_bad_input(arguments, options, message):
+    with pytest.raises(mb.errors.MbkernError, match=message):
+        viz.viewer(*arguments, **options)
+
+
+def test_forces_of_a_driven_run_are_refused():
+    model = mb.zoo.chain(2)
+    run = mb.System(model, "emh-ldl").simulate(model.neutral(), [0, 0], (0, 0.1), tau=np.ones(2))
+    with pytest.raises(mb.errors.MethodError, match="without tau and wrench"):
+        viz.viewer(run, forces=True)
+
+
+# ---- pictures that a person would accept ----------------------------------------------------------------------------
+
+
+def robot(name):
+    from importlib import metadata
+
+    try:
+        files = metadata.files("example-robot-data") or []
+    except metadata.PackageNotFoundError:
+        pytest.skip("needs robot files: pip install mbkern[peers]")
+    path = next(Path(str(file.locate())) for file in files if file.name == name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mb.errors.ModelWarning)
+        return mb.load_urdf(path)
+
+
+def pendulum():
+    b = mb.ModelBuilder(name="pendulum")
+    b.add_body("bob", joint=mb.revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
+    return b.build()
+
+
+MACHINES = {
+    "panda": (lambda: robot("panda.urdf"), [0, -0.6, 0, -2.2, 0, 1.7, 0.8, 0.03, 0.03]),
+    "talos": (lambda: robot("talos_full_v2.urdf"), None),
+    "pendulum": (pendulum, [0.7]),
+    "satellite": (mb.zoo.satellite_with_boom, None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MACHINES)
+def test_machines_fill_the_picture_in_both_themes(name, browser, tmp_path):
+    """Not empty, in the middle, not cut off, the ground light or dark, and the page small."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install mbkern[viz]")
+    make, q = MACHINES[name]
+    model = make()
+    path = tmp_path / f"{name}.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # every mesh is found
+        page = viz.viewer(model, [0.0], [model.neutral() if q is None else q], path=path, autoplay=False)
+    assert len(page.html) < 5_000_000
+    browser.open(path)
+    browser.wait("globalThis.mbkernViewer && mbkernViewer.state.frames > 0", 60)
+    for layer in ("world", "com"):  # lines that do not belong to the machine
+        browser.run(f"(b => {{ if (b && b.checked) b.click() }})(document.getElementById('show-{layer}'))")
+    shots = {}
+    for theme in ("light", "dark"):
+        browser.run(f"mbkernViewer.setTheme('{theme}')")
+        time.sleep(0.7)
+        shots[theme] = np.asarray(image.open(io.BytesIO(browser.screenshot())).convert("RGB"), dtype=float)[:740]
+    assert shots["light"][400, 1190].mean() > 200 and shots["dark"][400, 1190].mean() < 80
+    same = np.abs(shots["light"] - shots["dark"]).mean(axis=2) < 40  # the machine has its colours in both
+    same[:170, 1000:] = same[:80, :300] = same[700:, :120] = False  # the cards
+    rows, columns = np.flatnonzero(same.sum(axis=1) > 5), np.flatnonzero(same.sum(axis=0) > 5)
+    assert 0.02 < same.mean() < 0.6
+    assert rows.min() > 3 and rows.max() < 736 and columns.min() > 5 and columns.max() < 1195  # not cut off
+    assert np.ptp(rows) > 350 or np.ptp(columns) > 550  # large enough
+    assert abs(0.5 * (columns.min() + columns.max()) - 600) < 200
+    assert browser.errors == []
