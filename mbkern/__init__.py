@@ -31,7 +31,7 @@ from .model.model import Model
 from .system import System
 
 if TYPE_CHECKING:  # see `__getattr__`
-    from . import analytic, embed, flops, viz
+    from . import analytic, embed, flops, textbook, viz
     from .batch import ensemble
     from .integrate import Event, Solution, event
     from .io import load_mjcf, load_urdf
@@ -42,11 +42,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
     "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf", "load_urdf",
-    "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
+    "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "textbook", "translate", "universal",
+    "viz", "weld", "zoo",
 ]
 
 # loaded on first use: a right-hand side needs none of them
-_MODULES = {name: name for name in ("analytic", "batch", "embed", "flops", "integrate", "io", "viz")}
+_MODULES = {name: name for name in ("analytic", "batch", "embed", "flops", "integrate", "io", "textbook", "viz")}
 _MODULES["ensemble"] = "batch.ensemble"
 _MODULE_OF = {
     "Event": "integrate", "Solution": "integrate", "event": "integrate", "load": "model.serial", "load_mjcf": "io",

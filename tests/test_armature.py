@@ -15,8 +15,8 @@ from peers import MuJoCo
 import mbkern as mb
 from mbkern.analytic import Kane, Lagrange, Maggi, Volterra
 from mbkern.errors import ModelError, SingularInertiaError
-from mbkern.flops.textbook import TEXTBOOK
 from mbkern.methods import ACCELERATIONS, METHODS
+from mbkern.textbook import METHODS as TEXTBOOK
 
 T = 0.37
 BOX = {"mass": 2.0, "com": (0.0, 0.1, -0.5), "inertia": (0.2, 0.25, 0.1)}

@@ -107,7 +107,7 @@ class Diagram:
         if Path(options.out).suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ModelError(f"--out: expected a .png, .svg or .pdf file, got {options.out!r}")
         writable("--out", options.out)
-        sources = tuple(options.source or SOURCES[:3])
+        sources = tuple(options.source or SOURCES[:-1])
         figure = selection_figure(options.dofs, options.out, sources, options.size, options.size)
         for axes in figure.axes:
             print(f"{axes.get_title()}: " + ", ".join(x.get_text() for x in axes.get_legend().get_texts()))

@@ -1,8 +1,15 @@
 """Executed operations: the sources of the kernels, run on counting numbers.
 
 ``level="kernel"`` runs the very source of the compiled kernels (:mod:`mbkern.plain`); ``level="textbook"`` the
-algorithms as they are printed, with dense 6x6 matrices (:mod:`mbkern.flops.textbook`). Both return the numbers as
-well.
+algorithms as they are printed (:mod:`mbkern.textbook`). Both return the numbers as well.
+
+What a textbook count covers. Every printed algorithm is executed to its end, pdot, and can be summed up in two
+ways: *to mu* (all lines but the two of `RATE`: the linear system solved for qdot, v and mu) and *to pdot* (all
+lines). The tables of the two papers do not cover the same. The Russian one goes to pdot: F* and pdot are in the
+ledger of ERA. The English one has no room for pdot, which is read off its formulas: what is linear in the degrees
+of freedom of DAH is 109/6 = 1/6 (Cholesky) + 6 (triangle of H) + 12, of TSP 235/6 = -5/6 (L^T D L) - 1 + 6 + 12 +
+23, with the 23 of pdot. So the forms with square roots, which the English paper prints, are set against its table
+to mu, the forms L^T D L against the Russian one to pdot. What remains: :mod:`mbkern.flops.residuals`.
 """
 
 from __future__ import annotations
@@ -22,12 +29,17 @@ from ..inputs import Array
 from ..methods import METHODS
 from ..model.model import Model
 from ..system import System
+from ..textbook import METHODS as TEXTBOOK
+from ..textbook import rhs as textbook_rhs
 from .numbers import FLOPS, OPERATIONS, Count, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
 from .table1 import checked_model
-from .textbook import COVERED, RATE, TEXTBOOK, TO_MU, TO_PDOT, run
 
 LEVELS = ("kernel", "textbook")
+RATE = ("F*", "pdot")  # the lines that only pdot needs
+TO_MU, TO_PDOT = "mu", "pdot"
+# the forms that the English paper prints; its table ends at mu
+COVERED = {"emh-cholesky": TO_MU, "dah": TO_MU, "hzu": TO_MU}
 # Functions of a kernel whose results compiled code computes in full, although not all of them are used on every path:
 # they are called before a branch, or in a loop that ends only later. Found by stepping through the machine code.
 IN_FULL = {"dah": ("force_to_parent",)}
@@ -50,7 +62,8 @@ class Counted:
     by_step : dict
         Textbook level: flops by line of the algorithm.
     covers : "pdot" or "mu"
-        How far `total` and its breakdowns go. "mu" only for the textbook's "emh-cholesky": F* and pdot are left out.
+        How far `total` and its breakdowns go. "mu" for the textbook's "emh-cholesky", "dah" and "hzu": F* and pdot are
+        left out.
     to_mu, to_pdot : int
         Textbook level: flops of all lines but F* and pdot, and of all lines, by the same rule for every method.
     unused : int
@@ -102,14 +115,14 @@ def count(
         joint has 0 freedoms.
     method : str
         Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D
-        L: the ERA formula exactly), "emh-cholesky" (Algorithm 2 with square roots), "emh-lu" (Algorithm 1), "dah",
-        "hzu".
+        L: the ERA formula exactly), "dah-ldl", "hzu-ldl" (set against TSP, OSP); "emh-cholesky", "dah", "hzu" (the same
+        with square roots, set against EMH, DAH, HZU); "emh-lu" (Algorithm 1).
     level : "kernel" or "textbook"
         The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the
-        weights, the inertias (for "hzu" their inverses and Z too) and joint forces as given, as the papers do.
-        All are executed to pdot and can be summed up `to_mu` and `to_pdot`; `total` is one of the two: `to_mu` for
-        "emh-cholesky", because the English table ends there, `to_pdot` for all others, as in the Russian table
-        (reasons and formulas: :mod:`mbkern.flops.textbook`).
+        weights, the inertias (for HZU their inverses, Z and A (A^T A)^-1 too) and joint forces as given, as the papers
+        do. All are executed to pdot and can be summed up `to_mu` and `to_pdot`; `total` is one of the two: `to_mu` for
+        the forms with square roots, because the English table ends there, `to_pdot` for all others, as in the Russian
+        table (reasons: :mod:`mbkern.flops.count`).
     q, p, t : state, optional
         Where to evaluate; by default any state (the count is the same).
     tau : (nv,), optional
@@ -171,7 +184,7 @@ def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array)
     if not isinstance(name, str) or name not in TEXTBOOK:
         raise MethodError(f"method: expected one of {', '.join(TEXTBOOK)} at the textbook level, got {name!r}")
     ledger = Ledger()
-    qdot, pdot = run(model, name, q, p, t, tau, ledger)
+    qdot, pdot = textbook_rhs(model, q, p, t, tau if tau.size else None, name, ledger=ledger)
     covers = COVERED.get(name, TO_PDOT)
     sweeps: Pages = {}
     steps: Pages = {}

@@ -1,8 +1,8 @@
 """Which method is cheapest: maps over trees of c equal chains of length L on a base body, as in the papers' diagrams.
 
-The number of bodies is N = 1 + c L; all joints are equal, with n freedoms. A map can be drawn from four kinds of
-costs: the formulas of the English or of the Russian paper, the operations that our kernels execute, and measured
-times.
+The number of bodies is N = 1 + c L; all joints are equal, with n freedoms. A map can be drawn from five kinds of
+costs: the formulas of the English or of the Russian paper, the operations that the printed algorithms or our kernels
+execute, and measured times.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from .count import count
 from .table1 import ENGLISH, RUSSIAN, formulas, structure
 from .timing import best_times, evaluation
 
-SOURCES = ("table1-en", "table1-ru", "counted", "measured")
+SOURCES = ("table1-en", "table1-ru", "textbook", "counted", "measured")
 LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H",
-           "emh-ldl": "E", "dah": "D", "hzu": "H"}
+           "emh-ldl": "E", "dah": "D", "hzu": "H", "dah-ldl": "D", "hzu-ldl": "H"}
 COLOURS = {"E": "#4c78a8", "D": "#f2b44d", "H": "#72b779"}
 ISOLINES = (5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000)
 _TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian",
+           "textbook": "printed algorithms, executed",
            "counted": "executed flops of our kernels", "measured": "times of our kernels"}
 
 
@@ -177,10 +178,11 @@ def selection_map(
     max_length, max_chains : int
         Size of the map.
     source : str
-        "table1-en" (EMH, DAH, HZU), "table1-ru" (ERA, TSP, OSP), "counted" (flops that the kernels "emh-ldl", "dah"
-        and "hzu" execute) or "measured" (nanoseconds of `System.rhs`).
+        "table1-en" (EMH, DAH, HZU), "table1-ru" (ERA, TSP, OSP), "textbook" (flops that the printed algorithms
+        execute, L^T D L to pdot), "counted" (flops that the kernels "emh-ldl", "dah" and "hzu" execute) or "measured"
+        (nanoseconds of `System.rhs`).
     joint : Joint, optional
-        The joint for "counted" and "measured"; by default `joint_of(n)`.
+        The joint for "textbook", "counted" and "measured"; by default `joint_of(n)`.
     seconds : float
         "measured": time to spend on each method and cell.
 
@@ -216,10 +218,13 @@ def selection_map(
         methods = ENGLISH if source == "table1-en" else RUSSIAN
         values = [_printed(c, L, n) for c, L in cells]
         costs = {name: np.array([value[name] for value in values]).reshape(rows, columns) for name in methods}
+    elif source == "textbook":
+        methods = ("emh-ldl", "dah-ldl", "hzu-ldl")
+        costs = {name: _counted(name, "textbook", joint, rows, columns) for name in methods}
     else:
         methods = tuple(name for name in ("emh-ldl", "dah", "hzu") if name in METHODS)
         if source == "counted":
-            costs = {name: _counted(name, joint, rows, columns) for name in methods}
+            costs = {name: _counted(name, "kernel", joint, rows, columns) for name in methods}
         else:
             models = {(c, L): zoo.star(c, L, joint) for c, L in cells}
             times = best_times({(cell, name): evaluation(model, name) for cell, model in models.items()
@@ -239,12 +244,12 @@ def _printed(c: int, L: int, n: int) -> dict[str, int]:
 # --------------------------------------------------
 
 
-def _counted(method: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
+def _counted(method: str, level: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
     known: dict[tuple[int, int], int] = {}
 
     def flops(c: int, L: int) -> int:
         if (c, L) not in known:
-            known[c, L] = count(zoo.star(c, L, joint), method).total
+            known[c, L] = count(zoo.star(c, L, joint), method, level).total
         return known[c, L]
 
     def predicted(c: int, L: int) -> Fraction:

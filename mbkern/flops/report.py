@@ -9,15 +9,15 @@ import numpy as np
 
 from ..methods import METHODS
 from ..model.model import Model
+from ..textbook import METHODS as TEXTBOOK
 from .count import Counted, count
 from .table1 import model_structure, table1
-from .textbook import TEXTBOOK
 from .timing import evaluation_times
 
 # the formulas that speak about a method: English and Russian paper
 PRINTED = {
     "emh-ldl": ("EMH", "ERA"), "emh-cholesky": ("EMH", "ERA"), "emh-lu": ("EMH", "ERA"),
-    "dah": ("DAH", "TSP"), "hzu": ("HZU", "OSP"),
+    "dah": ("DAH", "TSP"), "dah-ldl": ("DAH", "TSP"), "hzu": ("HZU", "OSP"), "hzu-ldl": ("HZU", "OSP"),
 }
 # why a kernel can take more operations than its formula
 _KINEMATICS = "C, A, vr and Adot^T - A^T Omega, which the formula takes as given"
@@ -51,7 +51,8 @@ class Row:
     gigaflops : float
         kernel / nanoseconds.
     textbook_by_sweep, kernel_by_sweep : dict
-        The executed flops by sweep; the textbook's as far as `count` covers them (to pdot, "emh-cholesky" to mu).
+        The executed flops by sweep; the textbook's as far as `count` covers them (forms with square roots to mu, others
+        to pdot).
     """
 
     method: str
@@ -161,7 +162,7 @@ def report(model: Model, measure: bool = True, seconds: float = 0.05) -> Report:
     Notes
     -----
     Every printed algorithm is executed to pdot and summed up twice, by the same rule: to mu beside the English
-    formula, whose table ends there, and to pdot beside the Russian one (:mod:`mbkern.flops.textbook` says why).
+    formula, whose table ends there, and to pdot beside the Russian one (:mod:`mbkern.flops.count` says why).
     Formulas and textbook counts leave out the kinematics (sines, C, A, Adot^T - A^T Omega, weights); kernel counts
     include all but the sine-cosine pairs. Where a kernel executes more than its formula, a note says why. "hzu"
     needs an invertible inertia of every body and is left out where it has none.
@@ -176,7 +177,7 @@ def report(model: Model, measure: bool = True, seconds: float = 0.05) -> Report:
     printed = table1(model)
     tree = model_structure(model)
     invertible = all(body.mass > 0.0 and _positive(body.inertia) for body in model.body_specs)
-    names = [name for name in dict.fromkeys((*TEXTBOOK, *METHODS)) if invertible or name != "hzu"]
+    names = [name for name in dict.fromkeys((*TEXTBOOK, *METHODS)) if invertible or not name.startswith("hzu")]
     kernels = tuple(name for name in names if name in METHODS)
     times = evaluation_times(model, kernels, seconds) if measure else {}
     rows = []

@@ -1,0 +1,143 @@
+"""The readable twin of the compiled core: the algorithms of the papers as printed, to be read, run and counted.
+
+In the order of the paper, one short file a method, on dense matrices and with its symbols:
+
+    algebra, tree    what a product costs; what is given: C, A, vr, M, F of each body
+    emh_lu           Algorithm 1: the extended system by block LU
+    emh              Algorithm 2: the extended system by L^T D L, or by L^T L
+    algorithm3       Algorithm 3: block matrices with the pattern of a tree, without fill
+    dah              Hamilton's equations, by Algorithm 3
+    hzu              Hamilton's equations with multipliers, by Algorithm 3
+    newton_euler     the same matrices with accelerations and reactions
+    lagrange         second and first kind
+
+`equations()` returns the equations with the misprints of the printed sources. Each file names the compiled kernel that
+computes the same, and each kernel its twin here. Run on counting numbers, these files give the textbook level of
+:func:`mbkern.flops.count`; what remains to the printed counts is in :mod:`mbkern.flops.residuals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import inputs
+from ..errors import MethodError
+from ..inputs import Array
+from ..model.model import Model
+from . import dah, emh, emh_lu, hzu, lagrange
+from .newton_euler import right_side
+from .tree import Solved, State, momentum_rates
+
+if TYPE_CHECKING:
+    from ..flops.numbers import Ledger
+
+__all__ = ["ACCELERATIONS", "METHODS", "accelerations", "equations", "rhs"]
+
+Solver = Callable[..., Solved]
+METHODS: dict[str, Solver] = {
+    "emh-ldl": emh.solve, "emh-cholesky": partial(emh.solve, roots=True), "emh-lu": emh_lu.solve,
+    "dah": partial(dah.solve, roots=True), "dah-ldl": dah.solve, "hzu": partial(hzu.solve, roots=True),
+    "hzu-ldl": hzu.solve,
+}
+ACCELERATIONS: dict[str, Solver] = {
+    "newton-euler-ldl": emh.solve, "newton-euler-lu": emh_lu.solve, "lagrange-2": lagrange.second_kind,
+    "lagrange-1": lagrange.first_kind,
+}
+
+
+def equations() -> str:
+    """The equations of mbkern, corrected and checked, with the misprints of the printed sources (Markdown).
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> print(mb.textbook.equations().splitlines()[0])
+    # The equations of mbkern, corrected and checked
+    """
+    return files(__package__).joinpath("EQUATIONS.md").read_text(encoding="utf-8")
+
+
+def rhs(
+    model: Model, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None, method: str = "emh-ldl",
+    *, ledger: Ledger | None = None,
+) -> tuple[Array, Array]:
+    """qdot and pdot of Hamilton's equations by a printed algorithm: slow, and easy to follow.
+
+    Parameters
+    ----------
+    model : Model
+    q, p, t, tau : state and joint forces, as for `System.rhs`
+    method : str
+        "emh-ldl", "emh-cholesky" (Algorithm 2), "emh-lu" (Algorithm 1), "dah", "hzu" (Algorithm 3 with square roots),
+        "dah-ldl", "hzu-ldl" (without).
+    ledger : Ledger, optional
+        Where all operations are written down (:mod:`mbkern.flops.numbers`).
+
+    Returns
+    -------
+    qdot, pdot : arrays
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> model = mb.zoo.chain(3)
+    >>> qdot, pdot = mb.textbook.rhs(model, [0.1, 0.2, 0.3], [0.0, 0.0, 1.0])
+    >>> bool(abs(qdot - mb.System(model).rhs([0.1, 0.2, 0.3], [0.0, 0.0, 1.0])[0]).max() < 1e-10)
+    True
+    """
+    _known(method, METHODS)
+    q, p, forces = _state(model, q, p, "p", tau)
+    state = State(model, q, inputs.time(t), ledger)
+    qdot, v, mu = METHODS[method](state.tree, state.split(p), state.tree.vr)
+    speeds = np.concatenate(qdot).astype(float)
+    pdot = momentum_rates(state.tree, mu, lambda i: state.momentum_matrix(i, v[i], speeds))
+    return state.configuration_rates(speeds), np.concatenate(pdot).astype(float) + state.joint_forces(speeds, forces)
+
+
+def accelerations(
+    model: Model, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+    method: str = "newton-euler-ldl",
+) -> tuple[Array, Array]:
+    """Joint accelerations and reactions by Newton-Euler's or Lagrange's equations as printed.
+
+    Parameters
+    ----------
+    model : Model
+    q, u, t, tau : configuration, joint speeds, time and joint forces, as for `System.accelerations`
+    method : str
+        "newton-euler-ldl", "newton-euler-lu", "lagrange-2" or "lagrange-1".
+
+    Returns
+    -------
+    udot : (nv,)
+    reactions : (N, 6)
+        What the parent exerts on each body through the joint: (force; moment), body axes, at the body's origin.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> udot, reactions = mb.textbook.accelerations(mb.zoo.chain(3), [0.1, 0.2, 0.3], [0.0, 0.0, 1.0])
+    >>> udot.shape, reactions.shape
+    ((3,), (3, 6))
+    """
+    _known(method, ACCELERATIONS)
+    q, u, forces = _state(model, q, u, "u", tau)
+    state = State(model, q, inputs.time(t))
+    udot, _, R = ACCELERATIONS[method](state.tree, *right_side(state, u, forces))
+    return np.concatenate(udot), np.array(R)
+
+
+def _known(method: str, table: dict[str, Solver]) -> None:
+    if not isinstance(method, str) or method not in table:
+        raise MethodError(f"method: expected one of {', '.join(table)} at the textbook level, got {method!r}")
+
+
+def _state(model: Model, q: ArrayLike, x: ArrayLike, name: str, tau: ArrayLike | None) -> tuple[Array, Array, Array]:
+    forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
+    return inputs.configuration(q, model), inputs.vector(x, name, model.speed_names), forces
