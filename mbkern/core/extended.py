@@ -25,6 +25,8 @@ parent's sums instead of adding to zeros, and a leaf takes its inertia from the 
 least (:mod:`mbkern.model.frames`): the way to a *chained* child has no turn about z and no offset along y, and the
 centre of mass of a leaf is on its x axis. In the frequent cases the inertia goes all its way before the rest is
 loaded: fewer numbers live at a time, and half as many of them go through the stack.
+
+To read along: :mod:`mbkern.textbook.emh`.
 """
 
 from .carry import beside_inertia, chain_inertia

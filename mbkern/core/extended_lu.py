@@ -18,6 +18,8 @@ whole A (6 x n) and the explicit n x n inverse D, in the user's body frames. For
 The explicit inverse squares the condition of a joint's A^T M* A, and what is lost goes on to the parent in M*. The
 momenta of the velocities that come out tell: D (p - A^T Psi_C^T M v - r u) is the error of a joint's speeds as long as
 the other joints move as they do. The largest, over the largest number of u and vr, is the estimate at `loss_at`.
+
+To read along: :mod:`mbkern.textbook.emh_lu`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks

@@ -8,6 +8,8 @@
 Ivanov & Shimanovskiy 2023 (35), (36). What the second kind subtracts from tau are the joint forces that the motion
 needs without joint accelerations: inverse dynamics with udot = 0. The weight F is in both an acceleration -g of the
 ground.
+
+To read along: :mod:`mbkern.textbook.lagrange`.
 """
 
 from . import inverse_dynamics, multipliers, reduced

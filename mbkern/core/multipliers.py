@@ -23,6 +23,8 @@ diagonal, and the right side p / r.
 Where a body is much lighter than what it carries, v = M^-1 S^T mu is a small difference of large numbers. What the
 loss leaves behind is motion that the joints forbid, Y Y^T L^T (S v - vr). As much motion along a freedom would be an
 error of its speed: the largest, over the largest number of u and vr, is the estimate of the error at `loss_at`.
+
+To read along: :mod:`mbkern.textbook.hzu`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks

@@ -13,6 +13,8 @@ Ivanov & Shimanovskiy 2023 (33); method "newton-euler-ldl". The same matrix as t
     tau   joint forces: given ones, springs, dampers, and what wrenches on the bodies amount to in the joints
     F     weight: the ground accelerates by -g instead, so that w is less g everywhere
     r     inertia of the rotor (armature), see :mod:`.rotors`
+
+To read along: :mod:`mbkern.textbook.newton_euler`.
 """
 
 from .checks import status

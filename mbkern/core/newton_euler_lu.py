@@ -7,6 +7,8 @@ Ivanov & Shimanovskiy 2023 (33); method "newton-euler-lu". The sweeps are those 
 
     wr    of each body: dv/dt when neither its parent nor its joint speeds accelerate; on the ground, which has the
           acceleration -g in place of the bodies' weight, with C (-g; 0) added
+
+To read along: :mod:`mbkern.textbook.newton_euler`.
 """
 
 from .blocks import B_VR, blocks_row, put_blocks

@@ -14,6 +14,8 @@ Ivanov & Shimanovskiy 2023, DAH; method "dah". On nodes, so that A is a constant
 A row of H holds the freedoms from the root to j, so the row of k is as long as the part of row j up to k: the
 elimination subtracts a multiple of the beginning of one row from another. On a carousel rows have two numbers, and the
 work is linear; on a chain the rows grow, work is cubic and memory quadratic.
+
+To read along: :mod:`mbkern.textbook.dah`.
 """
 
 from .checks import STALE, stale, status
