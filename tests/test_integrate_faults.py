@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -195,3 +197,123 @@ def test_an_event_that_is_no_number_within_a_step():
     solution = pendulum().simulate([0.0], [0.0], (0.0, 2.0), "rk4", step=1.0, events=hole)
     assert solution.status == "failed" and solution.t.tolist() == [0.0] and solution.n_accepted == 0
     assert "is not a number (t = 0." in solution.message
+
+
+# ------------------------------------------------------------------------------- the table of faults
+
+
+@njit
+def moves_to_nowhere(t):
+    return (math.nan if t > END else 0.1 * t), 0.1, 0.0
+
+
+@njit
+def pushes_nan(t, q, p, out):
+    out[0] = math.nan if t > END else 1.0
+
+
+@njit
+def blows_nan(t, q, p, out):
+    out[0, 1] = math.nan if t > END else 1.0
+
+
+@njit
+def watches_nan(t, q, p):
+    return math.nan if t > END else 1.0
+
+
+@njit
+def pushes_nan_of_state(t, q, p, out, i):
+    out[0] = math.nan if t > END else 1.0
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "gauss4"])
+@pytest.mark.parametrize(("what", "function", "said"), [
+    ("drive", moves_to_nowhere, "body 'cart': the drive of step 1"),
+    ("tau", pushes_nan, "the function 'pushes_nan' for tau gave out[0] = nan"),
+    ("wrench", blows_nan, "the function 'blows_nan' for wrench gave out[0, 1] = nan"),
+    ("events", watches_nan, "the event function 'watches_nan' is not a number"),
+])
+def test_a_function_that_gives_no_number_ends_the_run(integrator, what, function, said):
+    """simulate: status and message, the states before; stepper: an error, and it stays where it was."""
+    system, options = (driven(function), {}) if what == "drive" else (pendulum(), {what: function})
+    solution = system.simulate([0.1], [0.0], (0.0, 2.0), integrator, step=STEP[integrator], **options)
+    assert solution.status == "failed" and said in solution.message and solution.cause is None
+    assert 0.3 < solution.t[-1] <= END and np.isfinite(solution.q).all() and np.isfinite(solution.p).all()
+    if what != "events":
+        stepper = system.stepper(integrator, step=0.01, **options)
+        stepper.reset([0.1], [0.0])
+        with pytest.raises(IntegrationError) as info:
+            stepper.step(100)
+        assert said in str(info.value) and 0.47 < stepper.t <= END + 1e-9 and np.isfinite(stepper.q).all()
+
+
+def test_functions_that_give_no_number_in_a_batch():
+    zeros = np.zeros((3, 1))
+    solution = driven(moves_to_nowhere).simulate_batch(zeros, zeros, (0.0, 2.0), "rk4", step=0.01)
+    assert (solution.status == checks.SINGULAR).all() and "the drive of step 1" in solution.message(0)
+    solution = pendulum().simulate_batch(zeros, zeros, (0.0, 2.0), "rk4", step=0.01, tau=pushes_nan_of_state)
+    assert (solution.status == checks.BAD_TAU).all() and np.allclose(solution.reached, END, atol=0.011)
+    assert np.isnan(solution.q[:, -1]).all() and "joint forces are not finite" in solution.message(2)
+
+
+def test_functions_of_another_shape_are_refused_at_once():
+    """Wrong number of arguments, or something else than numbers: an error that names argument and function."""
+    few, text = njit(lambda t, q: None), njit(lambda t, q, p, out: out[0] + "no")
+    for system, call, said in (
+        (pendulum(), lambda s: s.simulate([0.0], [0.0], (0.0, 1.0), tau=few), "tau: <lambda> does not compile"),
+        (pendulum(), lambda s: s.simulate([0.0], [0.0], (0.0, 1.0), wrench=few), "wrench: <lambda> does not compile"),
+        (pendulum(), lambda s: s.simulate([0.0], [0.0], (0.0, 1.0), tau=text), "tau: <lambda> does not compile"),
+        (pendulum(), lambda s: s.stepper("rk4", tau=few), "tau: <lambda> does not compile"),
+        (pendulum(), lambda s: s.simulate_batch([[0.0]], [[0.0]], (0.0, 1.0), tau=few), "tau: <lambda> does not"),
+        (pendulum(), lambda s: s.simulate_batch([[0.0]], [[0.0]], (0.0, 1.0), reduce=few), "reduce: <lambda> does not"),
+        (pendulum(), lambda s: s.simulate([0.0], [0.0], (0.0, 1.0), events=few), "event <lambda>: expected"),
+    ):
+        with pytest.raises(StateError, match=said):
+            call(system)
+
+
+# ------------------------------------------------------------------------------- ctrl-C at any time
+
+INTERRUPTED = """
+import os, random, signal, sys, threading, time
+import numpy as np
+import mbkern as mb
+what, seed = sys.argv[1], int(sys.argv[2])
+system = mb.System(mb.zoo.chain(3), "emh-ldl")
+zeros = np.zeros(3)
+many = np.zeros((50_000, 3))
+stepper = system.stepper("rk4", step=1e-4)
+stepper.reset(zeros, zeros)
+calls = {
+    "dopri5": lambda: system.simulate(zeros, zeros, (0.0, 1e7), save_every=1000).status,
+    "gauss4": lambda: system.simulate(zeros, zeros, (0.0, 1e5), "gauss4", step=1e-3, save_every=1000).status,
+    "batch": lambda: "interrupted" if not system.simulate_batch(
+        many, many, (0.0, 1e3), "rk4", step=1e-3, reduce="final").success else "finished",
+    "stepper": lambda: stepper.step(10**9),
+}
+if what == "batch":
+    system.simulate_batch(many[:4], many[:4], (0.0, 0.1), "rk4", step=1e-2, reduce="final")
+elif what == "stepper":
+    stepper.step(1)
+else:
+    system.simulate(zeros, zeros, (0.0, 0.1), what, step=1e-2)
+for k in range(3):
+    delay = random.Random(10 * seed + k).uniform(0.05, 0.5)
+    threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.perf_counter()
+    try:
+        print(calls[what]())
+    except KeyboardInterrupt:
+        print("interrupted" if what == "stepper" and np.isfinite(stepper.q).all() else "lost")
+    assert time.perf_counter() - begin < delay + 5.0
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("what", ["dopri5", "gauss4", "batch", "stepper"])
+def test_ctrl_c_at_random_times_keeps_what_there_is(what):
+    result = subprocess.run([sys.executable, "-c", INTERRUPTED, what, "1"], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == 3 * ["interrupted"]
