@@ -113,6 +113,7 @@ def test_claims_can_fail():
         return claims.verdict
 
     assert verdict(lambda N: 90.0 * N) == "confirmed"
+    assert verdict(lambda N: 90.0 * N**0.67) == "confirmed for flops, not for times"  # a call's own cost, not linear
     assert verdict(lambda N: 90.0 * N**2) == "confirmed for flops, not for times"
     assert Study(tuple(made_up(lambda N: 1.0 * N, "dah")))._growth("", "dah", 1, ("chain",), 3).verdict == (
         "confirmed for flops, not for times")  # flops grow with the cube, times do not
