@@ -23,8 +23,8 @@ PRINTED = {
 _KINEMATICS = "C, A, vr and Adot^T - A^T Omega, which the formula takes as given"
 WHY_ABOVE = {
     "emh-ldl": "the formula charges nothing for driven steps and for turns of the axes inside a joint",
-    "emh-lu": f"it computes {_KINEMATICS}, and is Algorithm 1 (two vectors carried for each freedom) under the formula "
-              "of Algorithm 2",
+    "emh-lu": f"it computes {_KINEMATICS}, estimates its rounding error, and is Algorithm 1 (two vectors carried for "
+              "each freedom) under the formula of Algorithm 2",
     "dah": "it works through compound joints step by step, with a frame and an inertia for each step",
     "hzu": f"it computes Z (Householder reflections), {_KINEMATICS}",
 }

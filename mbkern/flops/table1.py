@@ -160,7 +160,8 @@ def table1(model: Model) -> dict[str, int]:
     """Flops of one evaluation by the formulas that the papers print.
 
     These are formulas, not measurements: only ERA is the literal operation count of an algorithm (of Algorithm 2 in
-    its L^T D L form, see :func:`mbkern.flops.count`). With several bodies on the ground the root's terms apply to
+    its L^T D L form, see :func:`mbkern.flops.count`), and what remains of the others is stated term by term
+    (:mod:`mbkern.flops.residuals`). With several bodies on the ground the root's terms apply to
     each. A welded body is charged as a body with a joint of 0 freedoms, although "emh-ldl" and "dah" merge it with its
     parent for free.
 

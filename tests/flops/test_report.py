@@ -61,11 +61,11 @@ def test_report_says_where_a_kernel_is_above_its_formula():
 
 
 @pytest.mark.parametrize(("method", "module", "given"), [
-    ("emh-lu", "extended_lu", ("put_blocks", "joint_momentum_rates", "put_margins")),
+    ("emh-lu", "extended_lu", ("put_blocks", "joint_momentum_rates", "put_margins", "put_loss")),
     ("hzu", "multipliers", ("put_blocks", "joint_momentum_rates", "put_basis", "put_margins")),
 ])
 def test_why_they_are_above(method, module, given, monkeypatch):
-    """On revolute chains, what the formulas take as given explains all of the excess."""
+    """On revolute chains, what the formulas take as given, and checks, explain all of the excess."""
     model = mb.zoo.chain(10)
     core, ledgers = plain.load(module), []
     for name in given:
