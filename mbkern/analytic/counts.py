@@ -24,13 +24,14 @@ def count_equations(system: System, constraints: Constraints | None = None, forc
     Returns
     -------
     dict
-        "Lagrange" and "Maggi" m, "Gibbs-Appell" and "Kane" p = m - r, "Volterra" (reduced) p - s, "Routh" m - s.
+        "Lagrange", "Maggi" and "Udwadia" m; "Gibbs-Appell", "Kane", "Boltzmann-Hamel" and "standard Volterra"
+        p = m - r; "reduced Volterra" (`Volterra`, also by the name "Volterra") p - s; "Routh" m - s.
 
     Examples
     --------
     >>> import mbkern as mb
     >>> mb.analytic.count_equations(mb.System(mb.zoo.box_with_panels()))
-    {'Lagrange': 8, 'Maggi': 8, 'Gibbs-Appell': 8, 'Kane': 8, 'Volterra': 5, 'Routh': 5}
+    {'Lagrange': 8, 'Maggi': 8, 'Udwadia': 8, 'Gibbs-Appell': 8, 'Kane': 8, ..., 'Volterra': 5, 'Routh': 5}
     """
     if not isinstance(system, System):
         raise StateError(f"system: expected a System, got {show(system)}")
@@ -39,4 +40,5 @@ def count_equations(system: System, constraints: Constraints | None = None, forc
     m = system.model.nv
     p = m - (0 if constraints is None else constraints.count)
     s = len(ignorable(system, constraints, forces))
-    return {"Lagrange": m, "Maggi": m, "Gibbs-Appell": p, "Kane": p, "Volterra": p - s, "Routh": m - s}
+    return {"Lagrange": m, "Maggi": m, "Udwadia": m, "Gibbs-Appell": p, "Kane": p, "Boltzmann-Hamel": p,
+            "standard Volterra": p, "reduced Volterra": p - s, "Volterra": p - s, "Routh": m - s}

@@ -142,7 +142,8 @@ class Trajectory:
         self.events = [Crossings(c.t, c.q, last.speeds(c.t, np.hstack((c.q, c.p)))[0], np.hstack((c.q, c.p)))
                        for c in last.crossings]
         self.status, self.cause = last.outcome.status, last.outcome.cause
-        self.message = "; ".join([last.outcome.message, *(f"switched at {switch}" for switch in switches)])
+        self.message = last.outcome.message + (f"; switched at {switches[0]}" if switches else "") + (
+            f"; {len(switches)} switches in all" if len(switches) > 1 else "")
         self.success = self.status in ("finished", "event")
         self.nfev, self.n_accepted, self.n_rejected = (sum(s.counts[k] for s in segments) for k in range(3))
 

@@ -174,9 +174,9 @@ def random_tree(
 def pipelayer() -> Model:
     """A pipelayer crane: four bodies, six freedoms.
 
-    The chassis heaves (z), rolls (alpha about x) and pitches (beta about y); the upper structure slews (theta
-    about z), the lifting arm luffs (epsilon about x), and the boom extends along the arm (y). Gravity 9.81
-    m/s^2 along -z.
+    The boom points forward, along y: the chassis heaves (z), pitches (alpha about x) and rolls (beta about y); the
+    upper structure slews (theta about z), the lifting arm luffs (epsilon about x), and the boom extends along the
+    arm (y). Gravity 9.81 m/s^2 along -z.
 
     ======== ========= ============================ ============== ================= =====================
     body     parent    joint (coordinates)          placement, m   mass, kg; com, m  inertia at com, kg m^2

@@ -32,6 +32,31 @@ def test_pivoted_elimination(n):
     assert np.abs(X.reshape(n, 3) - expected).max() <= 1e-14 * np.linalg.cond(A) * np.abs(expected).max()
 
 
+def eliminated(A):
+    """Scaled partial pivoting, written plainly: the smallest pivot in units of its row, the sign of the determinant."""
+    A, n = A.copy(), len(A)
+    units, sign, smallest = np.abs(A).max(axis=1), 1.0, 1.0
+    for k in range(n):
+        i = k + int(np.argmax(np.abs(A[k:, k]) / units[k:]))
+        smallest = min(smallest, abs(A[i, k]) / units[i])
+        A[[k, i]], units[[k, i]] = A[[i, k]], units[[i, k]]
+        sign *= np.sign(A[k, k]) * (1.0 if i == k else -1.0)
+        A[k + 1:] -= np.outer(A[k + 1:, k] / A[k, k], A[k])
+    return smallest, sign
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_units_travel_with_their_rows(seed):
+    """After an exchange of rows the pivots are still judged in units of their own rows."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 6)) * 10.0 ** rng.integers(-6, 7, 6)[:, None]
+    scales, flat = np.empty(6), A.ravel().copy()
+    sign = pivoted(flat, 6, np.ones(6), 1, scales)
+    expected, sign_expected = eliminated(A)
+    assert sign == sign_expected == np.sign(np.linalg.det(A))
+    assert abs(scales[0] - expected) < 1e-12 * expected
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 def test_positive_definite(n):
     rng = np.random.default_rng(n)

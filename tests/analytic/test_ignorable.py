@@ -9,6 +9,7 @@ from numba import njit
 import mbkern as mb
 from mbkern.analytic import Constraints, count_equations, ignorable
 from mbkern.analytic.cases import box, cart, satellite
+from mbkern.analytic.structure import reasons_of
 
 DOWN = (0.0, 0.0, -9.81)
 
@@ -81,6 +82,25 @@ def test_table_of_models(name):
     assert report.explain() == str(report)
 
 
+PRODUCTS = {"xx": (0.21, 0.2, 0.1, 0, 0, 0), "xy": (0.2, 0.2, 0.1, 0.02, 0, 0), "xz": (0.2, 0.2, 0.1, 0, 0.02, 0),
+            "yz": (0.2, 0.2, 0.1, 0, 0, 0.02)}
+
+
+@pytest.mark.parametrize("inertia", PRODUCTS.values(), ids=PRODUCTS)
+def test_products_of_inertia_spoil_the_symmetry(inertia):
+    """What the tree shows must not claim a symmetry: where drives act, nothing else is asked."""
+    symmetric, other = top((0.2, 0.2, 0.1), com=(0, 0, 0)), top(inertia, com=(0, 0, 0))
+    assert "symmetric" in reasons_of(mb.System(symmetric))[2]
+    assert 2 not in reasons_of(mb.System(other))
+    assert "phi" not in ignorable(mb.System(other))
+
+
+@pytest.mark.parametrize("com", [(0.01, 0, 0), (0, 0.01, 0)], ids=str)
+def test_a_centre_of_mass_off_the_axis_spoils_the_symmetry(com):
+    model = top((0.2 + 1e-4 * (com[0] > 0), 0.2 + 1e-4 * (com[1] > 0), 0.1), com=com)  # about the axis: equal moments
+    assert 2 not in reasons_of(mb.System(model))
+
+
 def test_a_free_joint_is_explained():
     """Positions are ignorable though the speeds turn with the body; orientations never are, and the report says why."""
     model, _, _ = TABLE["free joint with gravity"]
@@ -125,7 +145,8 @@ def test_counts():
     """The paper's Table 1 for its case studies."""
     case = cart()
     assert count_equations(case.system, case.constraints) == {
-        "Lagrange": 3, "Maggi": 3, "Gibbs-Appell": 2, "Kane": 2, "Volterra": 1, "Routh": 2}
+        "Lagrange": 3, "Maggi": 3, "Udwadia": 3, "Gibbs-Appell": 2, "Kane": 2, "Boltzmann-Hamel": 2,
+        "standard Volterra": 2, "reduced Volterra": 1, "Volterra": 1, "Routh": 2}
     assert count_equations(box().system)["Volterra"] == 5
     third = satellite()
     counts = count_equations(third.system, forces=third.forces)

@@ -220,6 +220,22 @@ def test_ill_conditioned_poses(near):
         assert error <= 10 * EPS / rcond**2, name
 
 
+@pytest.mark.parametrize("name", ["Kane", "Volterra"])
+def test_constraints_and_momenta_hold_to_the_last_digit_in_ill_conditioned_poses(name):
+    """What is left of S v = (...; G; -b) is solved for once more: a few eps, not eps times a condition of 1e6."""
+    _, formulations = studied("case1")
+    method = formulations[name]
+    for near in np.geomspace(1e-3, 1e-2, 20):
+        q = np.array([0.3, 0.4, np.pi - near])
+        v = method.project(q, np.array([0.5, 3000.0, -0.2]))
+        got = method.speeds(0.0, method.state(q, v))
+        a, _, _ = method.constraints.evaluate(0.0, q, got)
+        assert np.abs(a @ got).max() <= 4 * EPS * (np.abs(a) @ np.abs(got)).max()
+        if name == "Volterra":
+            M = method.system.mass_matrix(q)[0]
+            assert abs(M @ got - method.momenta[0]) <= 4 * EPS * (np.abs(M) @ np.abs(got))
+
+
 def test_ill_conditioned_quasi_velocities():
     """The same for a choice of quasi-velocities that is bad: 1/cond of S is 7e-4, and Kane loses four digits."""
     kinds = ("revolute", "prismatic", "universal", "euler_ball", "custom", "driven")
@@ -497,6 +513,64 @@ def test_maggi_stops_too():
     maggi = Maggi(kane.system, kane.constraints, quasi=("x", "theta"))
     run = maggi.simulate([0, 0, 0.0], [1.0, 0, 1.0], (0.0, 3.0), integrator="rk4", step=0.1)
     assert run.status == "failed" and "changes sign" in run.message and 1.4 < run.t[-1] < np.pi / 2
+
+
+# ---- other quasi-velocities near singular poses ----
+
+
+LINKS, GROUND = (2.0, 2.0, 1.5), 3.0  # the shortest and the longest are longer than the others: no link turns fully
+
+
+@njit
+def four_bar(t, q, v, a, b, rate):
+    """The end of three links, angles relative, stays where it is."""
+    for k in range(3):
+        angle, speed = q[:k + 1].sum(), v[:k + 1].sum()
+        for j in range(k + 1):
+            a[0, j] -= LINKS[k] * sin(angle)
+            a[1, j] += LINKS[k] * cos(angle)
+        rate[0] -= LINKS[k] * cos(angle) * speed**2
+        rate[1] -= LINKS[k] * sin(angle) * speed**2
+
+
+def four_bar_linkage():
+    """Links in the vertical plane; a pose with the first link upward at 1.2 rad, the loop closed at (3, 0)."""
+    b = mb.ModelBuilder(gravity=(0, -9.81, 0))
+    parent, place = "world", (0.0, 0.0, 0.0)
+    for k, length in enumerate(LINKS):
+        b.add_body(f"link{k}", parent, mb.revolute("z", name=f"a{k}"), position=place, mass=length,
+                   com=(0.5 * length, 0, 0), inertia=(0, length**3 / 12, length**3 / 12))
+        parent, place = f"link{k}", (length, 0.0, 0.0)
+    A, (first, second, third) = 1.2, LINKS
+    x, y = GROUND - first * cos(A), -first * sin(A)
+    far = np.hypot(x, y)
+    B = np.arctan2(y, x) + np.arccos((second**2 + far**2 - third**2) / (2 * second * far))
+    C = np.arctan2(y - second * sin(B), x - second * cos(B))
+    return mb.System(b.build()), Constraints(four_bar, 2), np.array([A, B - A, C - B])
+
+
+@pytest.mark.parametrize("kind", [Kane, Maggi])
+def test_a_four_bar_passes_its_dead_points(kind):
+    """No speed stays a good quasi-velocity all the way: the run chooses others, and arrives where Lagrange does."""
+    system, constraints, q0 = four_bar_linkage()
+    lagrange = Lagrange(system, constraints)
+    v0 = lagrange.project(q0, np.array([-3.0, 0.0, 0.0]))
+    tight = dict(rtol=1e-10, atol=1e-12)
+    expected = lagrange.simulate(q0, v0, (0.0, 4.0), **tight)
+    assert expected.success
+    run = kind(system, constraints, pose=q0).simulate(q0, v0, (0.0, 4.0), **tight)
+    assert run.success and len(run.switches) >= 2, run
+    assert np.abs(run.q[-1] - expected.q[-1]).max() < 1e-5
+    assert run.rcond.min() > 0.005  # chosen again long before S is singular
+    for switch in run.switches:
+        assert switch.before.quasi_names != switch.after.quasi_names and "1/cond of S came down" in switch.why
+    if kind is Kane:
+        assert np.abs(run.constraints()).max() < 1e-13
+    chosen = kind(system, constraints, quasi=run.switches[0].before.quasi_names)  # by the user: it stops
+    stopped = chosen.simulate(q0, v0, (0.0, 4.0), **tight)
+    assert not stopped.success and "choose others" in stopped.message and stopped.t[-1] < 4.0
+    assert chosen.simulate(q0, v0, (0.0, 4.0), on_singular="switch").success
+    assert not kind(system, constraints, pose=q0).simulate(q0, v0, (0.0, 4.0), on_singular="stop").success
 
 
 def test_events_dense_output_and_sparse_output():
