@@ -29,6 +29,7 @@ FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
         path, options.floating_base, mimic=options.mimic, check_inertia=options.check_inertia),
     ".xml": lambda path, options: load_mjcf(path, armature=options.armature),
 }
+REFUSED = (".xacro", ".sdf")
 PLAIN = argparse.Namespace(floating_base=False, mimic="free", check_inertia=False, armature="keep")
 HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.items())}, {', '.join(MACHINES)}, "
         f"or a file ({', '.join(FILES)})")
@@ -73,5 +74,7 @@ def model_named(text: str, options: argparse.Namespace = PLAIN) -> Model:
         if not Path(text).is_file():
             raise ModelError(f"model {text!r}: there is no such file")
         return FILES[suffix](Path(text), options)
-    names = [*(f"{name}:20" for name in FAMILIES), *MACHINES]
+    if suffix in REFUSED and Path(text).is_file():
+        return load_urdf(text)  # says what to do with such a file
+    names = [*(f"{name}:{'4:5' if name == 'star' else '20'}" for name in FAMILIES), *MACHINES]
     raise ModelError(f"model {text!r}: expected {HELP}.{near(text, names)}")

@@ -278,6 +278,9 @@ def _data(runs: list[_Run], title: str | None, autoplay: bool, theme: str, layou
         machines.append(_machine(run, built[k], first, offsets[k], ghosts and k > 0))
     low = np.min([view[0] + offset for view, offset in zip(views, offsets, strict=True)], axis=0)
     high = np.max([view[1] + offset for view, offset in zip(views, offsets, strict=True)], axis=0)
+    if any(run.forces is not None for run in runs):  # room for the arrows
+        room = 0.15 * float(np.linalg.norm(high - low))
+        low, high = low - room, high + room
     return {
         "title": title or runs[0].model.name or "mbkern",
         "subtitle": runs[0].about if len(runs) == 1 else f"{len(runs)} runs: " + "; ".join(run.name for run in runs),

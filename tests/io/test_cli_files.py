@@ -1,5 +1,6 @@
 """Robot files on the command line."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,18 @@ def test_help(command, capsys):
     with pytest.raises(SystemExit) as stop:
         main([command, "--help"])
     assert stop.value.code == 0 and "examples:" in capsys.readouterr().out
+
+
+def test_xacro_files_are_refused_with_a_hint(tmp_path, capsys):
+    path = tmp_path / "robot.urdf.xacro"
+    path.write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="m"/></robot>')
+    assert main(["info", str(path)]) == 2
+    assert "expand it first" in capsys.readouterr().err
+
+
+def test_the_names_that_are_offered_are_valid(capsys):
+    assert main(["info", "unknown"]) == 2
+    names = re.findall("'([a-z]+:[0-9:]+)'", capsys.readouterr().err)
+    assert "star:4:5" in names
+    for name in names:
+        assert main(["info", name, "--bodies", "1"]) == 0
