@@ -34,11 +34,15 @@ ROUNDING = 4e-16
 # Sine of the smallest angle between two axes whose common perpendicular is used: it is at most 3 offsets away. For
 # smaller ones frames would lie far from all bodies, and digits would be lost.
 SMALLEST_TILT = 0.3
+# How many times larger the inertia of a frame's own bodies may become when the frame is moved away from them to a
+# common perpendicular, seen beside what the child brings: as many times larger are the errors of rounding.
+LARGEST_SPREAD = 30.0
 
 
 def choose_frames(nodes: Table, bodies: Table, fixed: Table) -> None:
     """Turn and move the frames, and enter all that follows for nodes and bodies; `fixed`: the bodies in the frames."""
     _put_sums(nodes, bodies, fixed)  # what is there, and where its centre of mass is
+    _put_subtree_masses(nodes)
     n, kind, parent = len(nodes), nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
     last = np.full(n + 1, -1)  # the last child; the ground has place -1
     last[parent] = np.arange(n)
@@ -58,6 +62,16 @@ def choose_frames(nodes: Table, bodies: Table, fixed: Table) -> None:
 def _put_sums(nodes: Table, bodies: Table, fixed: Table) -> None:
     """Enter mass, first moment and inertia of all that is fixed in each frame."""
     nodes[:, L.MASS:L.INERTIA + 6] = rigid.summed(fixed, bodies[:, L.BODY_NODE].astype(int), len(nodes))[:-1]
+
+
+def _put_subtree_masses(nodes: Table) -> None:
+    """Mass of each node and of all that it carries."""
+    mass, parent = nodes[:, L.MASS].tolist(), nodes[:, L.PARENT].astype(int).tolist()
+    for i in range(len(mass) - 1, -1, -1):
+        if parent[i] >= 0:
+            mass[parent[i]] = mass[parent[i]] + mass[i]  # never in place: it may be an array
+    for i, m in enumerate(mass):
+        nodes[i, L.SUBTREE_MASS] = m
 
 
 def _outermost(nodes: Table, last: NDArray[np.int64]) -> Flags:
@@ -133,6 +147,7 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     near = (tilt_s > SMALLEST_TILT) | ((np.abs(tilt_s) < ROUNDING) & no_y)
     may_slide = (kind != L.BALL) & (kind != L.FREE) & ~square
     chained = in_line & ~square & (kind == L.REVOLUTE) & (parent >= 0) & near & may_slide[parent]
+    chained[chained] = _keep_digits(nodes, np.flatnonzero(chained))
     in_line &= chained | (kind == L.PRISMATIC) | (~leaf & ~may_slide[parent])  # others: one way for all hinges
     route = np.select([parent < 0, square, in_line], [L.ON_GROUND, L.SQUARE, L.IN_LINE], L.BESIDE)
     nodes[:, L.ROUTE], nodes[:, L.IS_LAST] = route, is_last & (route == L.BESIDE)
@@ -140,13 +155,30 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     return chained
 
 
+def _perpendicular(nodes: Table, chained: Any) -> tuple[np.ndarray, np.ndarray]:
+    """From the frames of the parents and of chained nodes to the common perpendicular, along the axis of each."""
+    rho, tilt_c, tilt_s = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3], nodes[chained, L.TILT], nodes[chained, L.TILT + 1]
+    d = -rho[chained, 1] / np.where(tilt_s > SMALLEST_TILT, tilt_s, 1.0)  # parallel axes: 0
+    return rho[chained, 2] - tilt_c * d, d
+
+
+def _keep_digits(nodes: Table, chained: NDArray[np.int64]) -> Flags:
+    """Which nodes may be chained so that the frames of their parents stay near enough to heavy bodies of their own."""
+    slide, _ = _perpendicular(nodes, chained)
+    parents, rho = nodes[nodes[chained, L.PARENT].astype(int)], nodes[chained, L.PLACE_RHO:L.PLACE_RHO + 3]
+    m, s, J = parents[:, L.MASS], parents[:, L.MOMENT + 2], parents[:, L.INERTIA:L.INERTIA + 6]
+    brought = nodes[chained, L.SUBTREE_MASS] * (rho * rho).sum(axis=1)
+    least = m * (J[:, 0] + J[:, 3] + J[:, 5] + brought) - 2.0 * s * s  # m times what they have at least
+    excess = 2.0 * (m * slide - s) ** 2 - LARGEST_SPREAD * least
+    return np.array([bool(np.all(x <= 0.0)) for x in excess], dtype=bool)
+
+
 def _slide(nodes: Table, bodies: Table, fixed: Table, chained: Flags, outer: Flags) -> None:
     """Move frames along their own axes."""
     parent = nodes[:, L.PARENT].astype(int)
     rho, tilt_c, tilt_s = nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3], nodes[chained, L.TILT], nodes[chained, L.TILT + 1]
     slide = np.full(len(nodes) + 1, 0.0, dtype=nodes.dtype)  # the ground stays
-    d = -rho[chained, 1] / np.where(tilt_s > SMALLEST_TILT, tilt_s, 1.0)  # parallel axes: 0
-    slide[parent[chained]] = rho[chained, 2] - tilt_c * d
+    slide[parent[chained]], d = _perpendicular(nodes, chained)
     heavy = np.flatnonzero(outer)
     heavy = heavy[nodes[heavy, L.MASS].astype(float) > 0.0]
     slide[heavy] = nodes[heavy, L.MOMENT + 2] / nodes[heavy, L.MASS]

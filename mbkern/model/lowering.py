@@ -175,20 +175,9 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     ground = rigid.summed(in_frames, body_rows[:, L.BODY_NODE].astype(int), len(nodes))[-1]
     header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = ground[rigid.CENTRE:rigid.INERTIA].tolist()
     choose_frames(node_rows, body_rows, in_frames)
-    _put_subtree_masses(node_rows)
     header[L.ONLY_HINGES] = float(all(case < L.OTHER for case in node_rows[:, L.CASE]))
     rows = (*node_rows.ravel().tolist(), *body_rows.ravel().tolist())
     return [*header, *rows, *chain.from_iterable(coordinates), *drive_rows]
-
-
-def _put_subtree_masses(nodes: np.ndarray) -> None:
-    """Mass of each node and of all that it carries."""
-    mass, parent = nodes[:, _layout.MASS].tolist(), nodes[:, _layout.PARENT].astype(int).tolist()
-    for i in range(len(mass) - 1, -1, -1):
-        if parent[i] >= 0:
-            mass[parent[i]] = mass[parent[i]] + mass[i]  # never in place: it may be an array
-    for i, m in enumerate(mass):
-        nodes[i, _layout.SUBTREE_MASS] = m
 
 
 def _tables(*tables: tuple[list[list[Any]], int]) -> list[np.ndarray]:

@@ -240,7 +240,9 @@ class Dense:
         g = np.array(self.tree.gravity).astype(number)
         pdot, terms = np.zeros(len(u), number), np.zeros(len(u), number)
         for j, f in enumerate(self.freedoms):
-            axis_rate = cross(f.omega[0] @ u + f.omega[1], f.axis)
+            omega = f.omega[0] @ u + f.omega[1]
+            axis_rate = cross(omega, f.axis)
+            turning = size(omega) + abs(u[j])  # in axes that turn with the body its own speed takes part, and cancels
             speed = f.velocity[0] @ u + f.velocity[1]
             for i in f.bodies:
                 m, way = self.masses[i], self.centres[i] - f.point
@@ -248,11 +250,11 @@ class Dense:
                 if f.turns:
                     pdot[j] += (axis_rate @ (cross(way, l) + spin[i]) - f.axis @ cross(speed, l)
                                 + m * (f.axis @ cross(way, g)))
-                    terms[j] += (size(axis_rate) * (size(way) * size(l) + size(spin[i])) + size(speed) * size(l)
+                    terms[j] += (turning * (size(way) * size(l) + size(spin[i])) + size(speed) * size(l)
                                  + m * size(way) * size(g))
                 else:
                     pdot[j] += axis_rate @ l + m * (f.axis @ g)
-                    terms[j] += size(axis_rate) * size(l) + m * size(g)
+                    terms[j] += size(omega) * size(l) + m * size(g)
         self._add_rotors(u, pdot)
         kinetic = sum((m * (x @ x) + y @ s for m, x, y, s in zip(self.masses, v, w, spin, strict=True)), number(0)) / 2
         kinetic += (self.armature * u * u).sum() / 2

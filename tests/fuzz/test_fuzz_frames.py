@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from longdense import Answer, Body, Dense, Tree
 from special_cases import REQUIRED, cases, table
-from trees import Draw, build
+from trees import UNIT, Draw, build
 
 import mbkern as mb
 
@@ -52,7 +52,11 @@ class Case:
 def draw(seed, general=None) -> Case | None:
     """The tree of a seed; None where the description itself has no motion."""
     random = Draw(seed, general)
-    tree = random.tree()
+    return state(random, random.tree())
+
+
+def state(random: Draw, tree: Tree) -> Case | None:
+    """A tree in a random state."""
     try:
         model = build(tree)
     except mb.errors.ModelError as error:
@@ -135,6 +139,18 @@ def test_every_special_case_agrees_with_the_reference():
     assert not failures, f"{len(failures)} trees:\n" + "\n".join(failures[:40])
     missing = [name for name in REQUIRED if not seen[name]]
     assert not missing or COUNT < TREES, f"never reached: {missing}"
+
+
+@pytest.mark.parametrize("mass", [1.0, 10.0, 1e4])
+def test_a_light_child_does_not_pull_the_frame_of_a_heavy_body_away(mass):
+    """The common perpendicular of the two axes is half a metre from the heavy body, whose inertia is small."""
+    hinge = {axis: (("rotate", UNIT[axis], None),) for axis in "xz"}
+    tree = Tree((Body(-1, hinge["z"], 0.0, inertia=(1e-4, 1e-4, 1e-4)), Body(0, hinge["x"], mass, (0.0, 1e-3, 0.0)),
+                 Body(1, hinge["z"], 0.01, (0.5, 0.3, 0.0), (1e-3, 1e-3, 1e-3), position=(-0.5, -0.4, 0.5))))
+    for seed in range(5):
+        case = state(Draw(seed), tree)
+        assert case is not None
+        check_all(case)
 
 
 @pytest.mark.parametrize("method", ["dah", "emh-lu", "hzu"])
