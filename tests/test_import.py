@@ -174,6 +174,12 @@ def test_late_imports_of_parts_of_mbkern_go_through_one_place():
     assert found == []
 
 
+def test_no_cached_property_holds_a_lock():
+    """That of Python has one until 3.11, which stays closed in a process that is forked meanwhile."""
+    assert [path for path in (FOLDER / "mbkern").rglob("*.py")
+            if "functools import cached_property" in path.read_text()] == []
+
+
 def test_packages_are_loaded_before_their_parts():
     """Where modules of a package import parts of another package, the package itself imports the other one first."""
     root = FOLDER / "mbkern"

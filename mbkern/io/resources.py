@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote
+
+from ..lazy import cached_property
 
 SCHEMES = ("package://", "model://")
 
