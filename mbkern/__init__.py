@@ -15,6 +15,7 @@ from .model import zoo
 from .model.builder import ModelBuilder
 from .model.drives import drive, harmonic, polynomial, spline
 from .model.joint import (
+    Joint,
     ball,
     cylindrical,
     euler_ball,
@@ -31,7 +32,7 @@ from .model.model import Model
 from .system import System
 
 if TYPE_CHECKING:  # see `__getattr__`
-    from . import analytic, embed, flops, textbook, viz
+    from . import analytic, batch, embed, flops, textbook, viz
     from .batch import ensemble
     from .integrate import Event, Solution, event
     from .io import load_mjcf, load_urdf
@@ -40,14 +41,14 @@ if TYPE_CHECKING:  # see `__getattr__`
 __version__ = "0.1.0"
 
 __all__ = [
-    "Event", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "cylindrical", "drive", "embed",
-    "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf", "load_urdf",
-    "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "textbook", "translate", "universal",
-    "viz", "weld", "zoo",
+    "Event", "Joint", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "batch", "cylindrical",
+    "drive", "embed", "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf",
+    "load_urdf", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "textbook", "translate",
+    "universal", "viz", "weld", "zoo",
 ]
 
 # loaded on first use: a right-hand side needs none of them
-_MODULES = {name: name for name in ("analytic", "batch", "embed", "flops", "integrate", "io", "textbook", "viz")}
+_MODULES = {name: name for name in ("analytic", "batch", "embed", "flops", "textbook", "viz")}
 _MODULES["ensemble"] = "batch.ensemble"
 _MODULE_OF = {
     "Event": "integrate", "Solution": "integrate", "event": "integrate", "load": "model.serial", "load_mjcf": "io",
@@ -65,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_MODULE_OF})
+    return [*__all__, "__doc__", "__version__"]

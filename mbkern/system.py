@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numba import types
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import inputs, lazy
 from .accuracy import Watch, error
@@ -21,6 +21,7 @@ from .locks import COMPILING
 from .methods import METHODS, acceleration_named, method_named
 from .model.checks import show
 from .model.model import Model
+from .signatures import Events, Load, options_by_name
 from .workspace import places
 from .workspace.binding import Binding
 
@@ -659,11 +660,12 @@ class System:
 
     # ---- motion --------------------------------------------------------------------------------------------------
 
-    def simulate(self, q0: ArrayLike, p0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
+    @options_by_name(11)
+    def simulate(self, q0: ArrayLike, p0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5", *,
                  rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
-                 t_eval: ArrayLike | None = None, events: Any = None, dense: bool = False, progress: bool = False,
-                 tau: Any = None, wrench: Any = None, max_step: float | None = None,
-                 save_every: int | None = None) -> Solution:
+                 t_eval: ArrayLike | None = None, events: Events | None = None, dense: bool = False,
+                 progress: bool = False, tau: Load | None = None, wrench: Load | None = None,
+                 max_step: float | None = None, save_every: int | None = None) -> Solution:
         """The motion from a state over a span of time, all steps in compiled code.
 
         Parameters
@@ -721,13 +723,14 @@ class System:
         >>> solution.success, solution.q.shape
         (True, (3, 5))
         """
-        simulate = lazy.module("integrate.simulate").simulate
+        simulate: Callable[..., Solution] = lazy.module("integrate.simulate").simulate
 
         return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
                         wrench, max_step, save_every)
 
-    def stepper(self, integrator: str = "rk4", step: float = 1e-3, rtol: float = 1e-8, atol: ArrayLike = 1e-10,
-                tau: Any = None, wrench: Any = None) -> Stepper:
+    @options_by_name(4)
+    def stepper(self, integrator: str = "rk4", step: float = 1e-3, *, rtol: float = 1e-8, atol: ArrayLike = 1e-10,
+                tau: Load | None = None, wrench: Load | None = None) -> Stepper:
         """One step at a time, for use in loops of your own; see `Stepper`.
 
         Parameters
@@ -747,15 +750,27 @@ class System:
         >>> stepper.reset(model.neutral(), [0.0, 0.0, 0.0])
         >>> q, p = stepper.step()
         """
-        Stepper = lazy.module("integrate.stepper").Stepper
+        make: Callable[..., Stepper] = lazy.module("integrate.stepper").Stepper
 
-        return Stepper(self, integrator, step, rtol, atol, tau, wrench)
+        return make(self, integrator, step, rtol, atol, tau, wrench)
 
     # ---- many states at once -------------------------------------------------------------------------------------
 
-    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, tau: ArrayLike | None = None,
-                  threads: int | None = None, *, parameters: Varied | None = None, return_status: bool = False,
-                  out: tuple[Array, Array] | None = None) -> Any:
+    @overload
+    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = ..., tau: ArrayLike | None = ..., *,
+                  threads: int | None = ..., parameters: Varied | None = ..., return_status: Literal[False] = ...,
+                  out: tuple[Array, Array] | None = ...) -> tuple[Array, Array]: ...
+
+    @overload
+    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = ..., tau: ArrayLike | None = ..., *,
+                  threads: int | None = ..., parameters: Varied | None = ..., return_status: Literal[True],
+                  out: tuple[Array, Array] | None = ...) -> tuple[Array, Array, NDArray[np.int64]]: ...
+
+    @options_by_name(1)
+    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, tau: ArrayLike | None = None, *,
+                  threads: int | None = None, parameters: Varied | None = None, return_status: bool = False,
+                  out: tuple[Array, Array] | None = None
+                  ) -> tuple[Array, Array] | tuple[Array, Array, NDArray[np.int64]]:
         """`rhs` of many states at once: several in each SIMD register, and on all processors.
 
         Every row has the very bits that `rhs` gives for it alone, however many rows there are, in whichever order and
@@ -806,11 +821,12 @@ class System:
         """
         return self._rhs_batch(self, Q, P, t, tau, threads, parameters, return_status, out)
 
-    def simulate_batch(self, Q0: ArrayLike, P0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
+    @options_by_name(8)
+    def simulate_batch(self, Q0: ArrayLike, P0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5", *,
                        rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
-                       t_eval: ArrayLike | None = None, threads: int | None = None, tau: Any = None, reduce: Any = None,
-                       progress: bool = False, *, reduce_size: int = 1, max_step: float | None = None,
-                       parameters: Varied | None = None) -> BatchSolution:
+                       t_eval: ArrayLike | None = None, threads: int | None = None, tau: Load | None = None,
+                       reduce: str | Callable[..., None] | None = None, progress: bool = False, reduce_size: int = 1,
+                       max_step: float | None = None, parameters: Varied | None = None) -> BatchSolution:
         """`simulate` many states at once: several in each SIMD register, and on all processors.
 
         Each state is integrated as if it were alone: with "dopri5" it has a step size of its own, and when it is done,
@@ -874,7 +890,7 @@ class System:
         >>> solution.q.shape
         (100, 3, 3)
         """
-        simulate_batch = lazy.module("batch.simulate").simulate_batch
+        simulate_batch: Callable[..., BatchSolution] = lazy.module("batch.simulate").simulate_batch
 
         return simulate_batch(self, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, threads, tau, reduce,
                               progress, reduce_size, max_step, parameters)
@@ -892,7 +908,7 @@ class System:
         """
         return np.zeros(self.binding.work_size)
 
-    def njit(self) -> tuple[Any, Array]:
+    def njit(self) -> tuple[Callable[..., int], Array]:
         """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
 
         Refer to `rhs` as a global name of your module: then `@njit(cache=True)` works, and one compiled function serves

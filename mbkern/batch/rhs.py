@@ -71,7 +71,7 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
             meaning = str(drive_fault(system.model, float(times[first if times.size > 1 else 0])) or meaning)
         warnings.warn(f"rhs_batch: {bad} of {total} states have no result, their rows are NaN; first is row "
                       f"{first}: {name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
-                      stacklevel=3)
+                      stacklevel=4)
     return Qdot, Pdot
 
 

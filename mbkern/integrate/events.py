@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -112,7 +113,7 @@ class Event:
         return _callback(self.g).address
 
 
-def event(g: Any, direction: float = 0, terminal: bool | int = False) -> Event:
+def event(g: Callable[..., float], direction: float = 0, terminal: bool | int = False) -> Event:
     """An event function with its flags, for `simulate(..., events=...)`; see `Event`.
 
     Examples

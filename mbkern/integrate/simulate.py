@@ -58,7 +58,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     bounds = joined(record.dense_t, 2)
     dense_output = DenseOutput(run.plan, bounds[:, 0].copy(), bounds[:, 1].copy(),
                                joined(record.dense_r, run.dense_r.shape[1])) if dense else None
-    note = system.watch.of_run(system.method, problem.alive.loss, [(t0, y0), (float(run.num[P.T]), run.y.copy())], 3)
+    note = system.watch.of_run(system.method, problem.alive.loss, [(t0, y0), (float(run.num[P.T]), run.y.copy())], 4)
     message = f"{outcome.message}; {note}" if note else outcome.message
     counts = tuple(int(run.plan[k]) for k in (P.NFEV, P.ACCEPTED, P.REJECTED))
     return Solution(system, method.name, t, y, outcome.status, message, counts,
