@@ -185,7 +185,8 @@ class _Canvas:
         self.scene, self.names, self.frames = scene, names, frames
         covered = bool(scene.model.visuals)
         shapes = [shape for shape in scene.shapes
-                  if shape.role in ("body", "ground") or (not covered and (com or shape.role != "com"))]
+                  if shape.role in ("body", "ground") or (not covered and shape.role != "com")]
+        self.masses = [shape for shape in scene.shapes if shape.role == "com" and com and not covered]
         parts = [_faces(scene, shape) for shape in shapes]
         self.faces = np.concatenate([faces for faces in parts]) if parts else np.zeros((0, 4, 3))
         self.tracks = np.repeat([shape.track for shape in shapes], [len(faces) for faces in parts])
@@ -205,6 +206,7 @@ class _Canvas:
         self.lines = Line3DCollection(nowhere, linewidths=2.0, colors="#6b7280", linestyles="--")
         if scene.rails and not covered:
             axes.add_collection3d(self.lines)
+        [self.dots] = axes.plot([], [], [], "o", color=COLORS["com"], markersize=4, zorder=4)  # seen through the bodies
         self.triads = Line3DCollection(nowhere, linewidths=1.6, zorder=3)
         if frames:
             axes.add_collection3d(self.triads)
@@ -212,7 +214,7 @@ class _Canvas:
         self._frame_view(view)
         self._floor()
         if legend:
-            self._legend(shapes)
+            self._legend([*shapes, *self.masses])
 
     def show(self, k: int) -> None:
         """Put everything where it is in state k."""
@@ -231,6 +233,8 @@ class _Canvas:
         places = [((rail.track_a, rail.a), (rail.track_b, rail.b)) for rail in scene.rails]
         ends = [[scene.up @ (R[track] @ point + r[track]) for track, point in pair] for pair in places]
         self.lines.set_segments(ends)
+        dots = [scene.up @ (R[mass.track] @ mass.position + r[mass.track]) for mass in self.masses]
+        self.dots.set_data_3d(*np.array(dots).reshape(-1, 3).T)
         if self.frames:
             length = 0.35 * scene.length
             n = scene.model.n_bodies

@@ -65,6 +65,36 @@ def test_draw_paints_something(tmp_path):
     viz.draw(model, axes=pyplot.figure().add_subplot(projection="3d"))
 
 
+def test_centres_of_mass_are_seen_through_the_bodies():
+    model = mb.zoo.chain(3, joint=mb.revolute("y"))
+    q = [0.3, 0.4, -0.9]
+    R, r = mb.System(model, "emh-ldl").body_poses(q)
+    expected = r + np.einsum("nij,nj->ni", R, model.bodies.com)
+    dots = [line for line in viz.draw(model, q).lines if line.get_marker() == "o"]
+    upright = scene._upright(model.gravity)
+    np.testing.assert_allclose(np.column_stack(dots[0].get_data_3d()) @ upright, expected, atol=1e-12)
+    assert not len(viz.draw(model, q, com=False).lines[0].get_data_3d()[0])
+
+
+def test_machines_with_shapes_are_drawn_with_them():
+    b = mb.ModelBuilder()
+    b.add_body("arm", joint=mb.revolute("y"), mass=1, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    bare = scene.build(b.build(), np.zeros((1, 1)), np.zeros(1), 1000)
+    for kind, size in (("box", (1, 1, 1)), ("sphere", 1), ("cylinder", (1, 1)), ("capsule", (1, 1)),
+                       ("ellipsoid", (1, 2, 3)), ("mesh", None)):
+        b.add_visual("arm", kind, size, color="#00ff00",
+                     mesh=([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)]) if kind == "mesh" else None)
+    drawn = scene.build(b.build(), np.zeros((1, 1)), np.zeros(1), 1000)
+    assert {shape.kind for shape in bare.shapes if shape.role == "body"} == {"cylinder", "capsule"}  # solid and rod
+    assert [shape.kind for shape in drawn.shapes if shape.role == "body"] == [
+        "box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh"]
+    assert drawn.reach(np.array([0]))[0].max(axis=0) == pytest.approx([1, 2, 3])
+    figure = viz.draw(b.build()).figure
+    figure.canvas.draw()
+    image = np.asarray(figure.canvas.buffer_rgba(), dtype=float)
+    assert (image[..., 1] > image[..., 0] + 100).mean() > 0.02
+
+
 def test_a_moved_machine_is_another_picture():
     model = mb.zoo.chain(3, joint=mb.revolute("y"))
     images = []
