@@ -28,7 +28,7 @@ from .timing import best_times, evaluation
 FAMILIES: dict[str, Callable[..., Model]] = {
     "chain": zoo.chain, "carousel": zoo.carousel, "binary tree": zoo.binary_tree,
 }
-EVALUATION, INTEGRATION = "evaluation", "integration"
+EVALUATION, INTEGRATION, STEP = "evaluation", "integration", "step"
 FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
@@ -41,7 +41,7 @@ Peer = Callable[[Model], Callable[[], object] | None]
 
 @dataclass(frozen=True)
 class Measurement:
-    """One time: `what` is an evaluation of the equations or an integration over `study`'s span."""
+    """One time: `what` is an evaluation of the equations, an integration over `study`'s span, or a step of RK4."""
 
     family: str
     freedoms: int
@@ -175,7 +175,8 @@ class Study:
                 if j == 0:
                     ax.set_ylabel(f"microseconds per {what}")
         figure.suptitle({EVALUATION: "One evaluation of qdot and pdot, called from Python",
-                         INTEGRATION: "One integration by dopri5, rtol = 1e-6; the number of steps depends on the tree"
+                         INTEGRATION: "One integration by dopri5, rtol = 1e-6; the number of steps depends on the tree",
+                         STEP: "One step of RK4 (four evaluations) in compiled code, without the cost of the call",
                          }[what], fontsize=10)
         return figure
 
@@ -297,7 +298,8 @@ def study(
     peers : dict of name -> function, optional
         Other libraries: the function takes a model and returns a call to be timed, None if it cannot serve the model.
     integrate : bool
-        Whether to time integrations over `span` seconds of motion as well (`System.simulate`, tolerance 1e-6).
+        Whether to time integrations over `span` seconds of motion as well (`System.simulate`, adaptive, tolerance
+        1e-6), and steps of RK4 of a fixed size, in compiled code and without what a call costs by itself.
     seconds : float
         Time to spend on each measurement.
 
@@ -321,6 +323,7 @@ def study(
         for n in freedoms:  # all points of a panel take turns, so that a busy moment hits them all alike
             evaluations: dict[tuple[int, str], Callable[[], object]] = {}
             integrations: dict[tuple[int, str], Callable[[], object]] = {}
+            runs: dict[tuple[int, str, int], Callable[[], object]] = {}
             for N in sorted(sizes):
                 model = FAMILIES[family](N, joint_of(n))
                 ours = [name for name in names if not _too_large(name, family, n, N)]
@@ -329,9 +332,15 @@ def study(
                 evaluations |= {key: call for key, call in others.items() if call is not None}
                 if integrate:
                     integrations |= {(N, name): integration(model, name, span) for name in ours}
+                    runs |= {(N, name, k): fixed_steps(model, name, k) for name in ours for k in (1, 1 + more_steps(N))}
             for what, calls in ((EVALUATION, evaluations), (INTEGRATION, integrations)):
                 times = best_times(calls, seconds)
                 out += [Measurement(family, n, N, name, what, ns) for (N, name), ns in times.items()]
+            lengths = best_times(runs, seconds)
+            for N, name in integrations:  # both calls cost the same, whatever that is
+                more = more_steps(N)
+                ns = (lengths[N, name, 1 + more] - lengths[N, name, 1]) / more
+                out.append(Measurement(family, n, N, name, STEP, ns))
     return Study(tuple(out))
 
 
@@ -356,6 +365,25 @@ def integration(model: Model, method: str, span: float) -> Callable[[], object]:
         if solution.status == "interrupted":  # ctrl-C ends the study, not only this run
             raise KeyboardInterrupt
         return solution
+
+    call()
+    return call
+
+
+def more_steps(bodies: int) -> int:
+    """Steps of RK4 that take several times as long as the call around them."""
+    return max(20, 4000 // bodies)
+
+
+def fixed_steps(model: Model, method: str, steps: int) -> Callable[[], object]:
+    """A call of `System.simulate` that takes so many steps of RK4 from a fixed state, compiled already."""
+    system: Any = System(model, method).warmup()
+    q, u = model.random_state(0)
+    p = system.momenta(q, u)
+    size = 1e-5
+
+    def call() -> object:
+        return system.simulate(q, p, (0.0, steps * size), "rk4", step=size, save_every=steps)
 
     call()
     return call

@@ -13,7 +13,7 @@ from mbkern import plain
 from mbkern.cli import COMMANDS, parser
 from mbkern.cli.models import model_named
 from mbkern.errors import MbkernError, MethodError, ModelError
-from mbkern.flops.scaling import EVALUATION, INTEGRATION, Measurement, Study, flop_polynomial, study
+from mbkern.flops.scaling import EVALUATION, INTEGRATION, STEP, Measurement, Study, flop_polynomial, study
 from mbkern.methods import METHODS
 
 
@@ -137,15 +137,18 @@ def test_study_and_its_files(tmp_path):
     matplotlib.use("Agg")
     peers = {"nothing": lambda model: lambda: None, "cannot": lambda model: None}
     result = study(freedoms=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, seconds=0.002)
-    assert len(result.measurements) == 3 * 3 * (2 * len(METHODS) + 1)
+    assert len(result.measurements) == 3 * 3 * (3 * len(METHODS) + 1)
     assert all(m.nanoseconds > 0 for m in result.measurements)
+    # four evaluations without four calls from Python, which cost most of the time of so small a tree
+    step, rhs = (result.times("chain", 1, "emh-ldl", what)[1][0] for what in (STEP, EVALUATION))
+    assert step < 4 * rhs
     paths = result.write(tmp_path)
     assert {path.name for path in paths} >= {"scaling.csv", "exponents.csv", "claims.md", "evaluation.png",
                                              "evaluation.svg", "integration.png"}
     with (tmp_path / "scaling.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(result.measurements) and rows[0]["family"] == "chain"
-    assert {row["what"] for row in rows} == {EVALUATION, INTEGRATION}
+    assert {row["what"] for row in rows} == {EVALUATION, INTEGRATION, STEP}
     from matplotlib import pyplot as plt
 
     picture = plt.imread(tmp_path / "evaluation.png")
