@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -135,11 +136,17 @@ def with_speed_of(mechanism: Mechanism, quasi: Quasi, released: Ignorable) -> Qu
 
 
 def pattern_of(mechanism: Mechanism, quasi: Quasi) -> Any:
-    """Where Y of a function is not zero, at any of some random states."""
+    """Where Y of a function is not zero, at any of some random states where it has a value.
+
+    A number elsewhere is noticed by the kernels, which then take S as any other.
+    """
     if not isinstance(quasi, QuasiVelocities):
         return None
-    states = (mechanism.sample(seed) for seed in range(POSES))
-    return np.any([quasi.evaluate(t, q, v)[0] != 0.0 for t, q, v in states], axis=0)
+    pattern = np.zeros((quasi.count, mechanism.m), bool)
+    for seed in range(POSES):
+        with suppress(Exception):
+            pattern |= quasi.evaluate(*mechanism.sample(seed))[0] != 0.0
+    return pattern
 
 
 def _determined(ignored: tuple[Ignorable, ...]) -> set[Row]:

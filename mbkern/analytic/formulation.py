@@ -22,6 +22,7 @@ from ..model.checks import number, show
 from ..system import System
 from . import choice
 from .conditioning import Conditioning, skeel
+from .faults import fault_of
 from .frame import Setup, make_frame, take
 from .functions import Constraints, Dynamics, QuasiVelocities
 from .ignorable import Ignorable
@@ -216,7 +217,9 @@ class Formulation:
         self._call(t, y.ctypes.data_as(_DOUBLES), dydt.ctypes.data_as(_DOUBLES), self._frame.ctypes.data)
         code = int(self._frame[C.STATUS])
         if code != checks.OK:
-            raise StateError(f"{self.name} at t = {t:g}: {reason(self, self._frame, code, t, y[:self.nq])}")
+            fault = fault_of(self, self._frame, code, t, y[:self.nq])
+            words = reason(self, self._frame, code, t, y[:self.nq]) if fault is None else str(fault)
+            raise StateError(f"{self.name} at t = {t:g}: {words}") from (None if fault is None else fault.__cause__)
         return dydt
 
     @cached_property
@@ -313,8 +316,11 @@ class Formulation:
         def explain(code: int, t: float) -> str:
             return reason(self, frame, code, t, last.get("q"))
 
+        def fault(code: int, t: float, y: Array) -> StateError | None:
+            return fault_of(self, frame, code, t, y[:self.nq])
+
         problem = Problem(ode_quasi.address, frame.ctypes.data, frame.ctypes.data + 8 * C.STATUS, len(names),
-                          self.nq, quaternions, explain, names.__getitem__, (frame, last))
+                          self.nq, quaternions, explain, names.__getitem__, (frame, last), fault)
         return problem, frame
 
     def simulate(self, q0: ArrayLike, v0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",

@@ -16,6 +16,7 @@ import numpy as np
 from numba import carray, cfunc
 from numba.core.dispatcher import Dispatcher
 
+from ..callbacks import attempt
 from ..core.cabi import LOAD, address_of
 from ..core.checks import CALLBACK_FAILED
 from ..core.number import array_at
@@ -273,9 +274,10 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, n + 2 * count)
             for i in range(n + 2 * count):
                 numbers[i] = 0.0
-            f(t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
-              numbers[n + count:])
-            header[STATUS] = before
+            good, _ = attempt(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)),
+                                  numbers[n:n + count], numbers[n + count:]))
+            if good:
+                header[STATUS] = before
     elif kind == "rate":
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
@@ -283,9 +285,10 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, n + 2 * count)
             for i in range(n + count, n + 2 * count):
                 numbers[i] = 0.0
-            f(t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
-              numbers[n + count:])
-            header[STATUS] = before
+            good, _ = attempt(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)),
+                                  numbers[n:n + count], numbers[n + count:]))
+            if good:
+                header[STATUS] = before
     elif kind == "mass" and functions[1] is not None:
         N = functions[1]
 
@@ -295,9 +298,10 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, m * m + m)
             for i in range(m * m + m):
                 numbers[i] = 0.0
-            f(t, carray(q, nq), numbers[:m * m].reshape((m, m)))
-            N(t, carray(q, nq), numbers[m * m:])
-            header[STATUS] = before
+            good, _ = attempt(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m))))
+            good_too, _ = attempt(N, (t, carray(q, nq), numbers[m * m:]))
+            if good and good_too:
+                header[STATUS] = before
     elif kind == "mass":
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
@@ -305,8 +309,9 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, m * m + m)
             for i in range(m * m + m):
                 numbers[i] = 0.0
-            f(t, carray(q, nq), numbers[:m * m].reshape((m, m)))
-            header[STATUS] = before
+            good, _ = attempt(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m))))
+            if good:
+                header[STATUS] = before
     else:
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
@@ -314,8 +319,9 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, m)
             for i in range(m):
                 numbers[i] = 0.0
-            f(t, carray(q, nq), carray(v, m), numbers)
-            header[STATUS] = before
+            good, _ = attempt(f, (t, carray(q, nq), carray(v, m), numbers))
+            if good:
+                header[STATUS] = before
     try:
         return cfunc(LOAD)(call)
     except Exception as error:
@@ -333,14 +339,17 @@ def _interpreted(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: 
         numbers[n + count if kind == "rate" else 0:] = 0.0
         position, speeds = np.ctypeslib.as_array(q, (nq,)), np.ctypeslib.as_array(v, (m,))
         before, status[STATUS] = status[STATUS], CALLBACK_FAILED
-        if kind in ("matrix", "rate"):
-            f(t, position, speeds, numbers[:n].reshape(count, m), numbers[n:n + count], numbers[n + count:])
-        elif kind == "mass":
-            f(t, position, numbers[:m * m].reshape(m, m))
-            if functions[1] is not None:
-                functions[1](t, position, numbers[m * m:])
-        else:
-            f(t, position, speeds, numbers)
+        try:
+            if kind in ("matrix", "rate"):
+                f(t, position, speeds, numbers[:n].reshape(count, m), numbers[n:n + count], numbers[n + count:])
+            elif kind == "mass":
+                f(t, position, numbers[:m * m].reshape(m, m))
+                if functions[1] is not None:
+                    functions[1](t, position, numbers[m * m:])
+            else:
+                f(t, position, speeds, numbers)
+        except Exception:  # the status says so; `faults` calls it again and has the exception
+            return
         status[STATUS] = before
 
     made = _LOAD_TYPE(call)

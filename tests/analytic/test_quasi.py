@@ -722,4 +722,4 @@ def test_a_function_that_raises_during_a_run():
             raise ValueError("too late")
 
     run = Lagrange(mb.System(mb.zoo.knife_edge_cart()), forces=until).simulate([0, 0.1, 0], [0, 0, 0], (0.0, 1.0))
-    assert not run.success and "raised an exception" in run.message and 0.0 < run.t[-1] <= 0.5
+    assert not run.success and "raised ValueError: too late" in run.message and 0.0 < run.t[-1] <= 0.5
