@@ -220,20 +220,15 @@ def test_ill_conditioned_poses(near):
         assert error <= 10 * EPS / rcond**2, name
 
 
-@pytest.mark.parametrize("name", ["Kane", "Volterra"])
-def test_constraints_and_momenta_hold_to_the_last_digit_in_ill_conditioned_poses(name):
-    """What is left of S v = (...; G; -b) is solved for once more: a few eps, not eps times a condition of 1e6."""
-    _, formulations = studied("case1")
-    method = formulations[name]
-    for near in np.geomspace(1e-3, 1e-2, 20):
-        q = np.array([0.3, 0.4, np.pi - near])
-        v = method.project(q, np.array([0.5, 3000.0, -0.2]))
-        got = method.speeds(0.0, method.state(q, v))
-        a, _, _ = method.constraints.evaluate(0.0, q, got)
-        assert np.abs(a @ got).max() <= 4 * EPS * (np.abs(a) @ np.abs(got)).max()
-        if name == "Volterra":
-            M = method.system.mass_matrix(q)[0]
-            assert abs(M @ got - method.momenta[0]) <= 4 * EPS * (np.abs(M) @ np.abs(got))
+def test_constraints_hold_to_the_last_digit():
+    """What is left of S v = (...; -b) is solved for once more: 0.64 eps of the terms, without it 1.6 to 2.3."""
+    _, others, (q, _, t) = random_constrained(2)
+    for method in others[-2:]:  # Kane and Volterra with quasi-velocities by a function
+        for seed in range(20):
+            v = method.project(q, 100.0 * np.random.default_rng(seed).normal(size=method.m), t)
+            got = method.speeds(t, method.state(q, v, t))
+            a, b, _ = method.constraints.evaluate(t, q, got)
+            assert (np.abs(a @ got + b) <= 1.2 * EPS * (np.abs(a) @ np.abs(got) + np.abs(b))).all()
 
 
 def test_ill_conditioned_quasi_velocities():
