@@ -25,5 +25,5 @@ def test_every_python_block_runs(tmp_path, monkeypatch):
 def test_ci_does_what_the_readme_says():
     ci = (README.parent / ".ci" / "run").read_text(encoding="utf-8")
     readme = README.read_text(encoding="utf-8")
-    for part in ('".[dev,peers,viz,notebooks,distributed]"', "-m mbkern", "-m pytest"):
+    for part in ("install --editable .", '--editable ".[dev,peers,viz,notebooks,distributed', "-m mbkern", "-m pytest"):
         assert part in readme and part in ci
