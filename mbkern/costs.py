@@ -57,14 +57,13 @@ def structure(model: Model) -> dict[str, float]:
     nodes = block[L.HEADER:int(block[L.AT_BODIES])].reshape(-1, L.NODE)
     bodies = block[int(block[L.AT_BODIES]):int(block[L.AT_COORDINATES])].reshape(-1, L.BODY)
     before = block[int(block[L.AT_COORDINATES]):int(block[L.AT_DRIVES])].reshape(-1, L.COORDINATE)[:, L.N_BEFORE]
-    kind, parent = nodes[:, L.KIND], nodes[:, L.PARENT].astype(np.int64)
-    freedoms = np.where(kind <= L.PRISMATIC, 1, np.where(kind == L.BALL, 3, np.where(kind == L.FREE, 6, 0)))
+    freedoms, parent = nodes[:, L.DOFS], nodes[:, L.PARENT].astype(np.int64)
     multipliers, elders = 6 - bodies[:, L.BODY_DOFS] + bodies[:, L.N_ROTORS], bodies[:, L.ELDERS]
     rows = [(elders + a)[multipliers > a] for a in range(6)]  # numbers beside the diagonal in the a-th rows
     return {name: float(count) for name, count in {
         "call": 1, "nodes": len(nodes), "bodies": len(bodies), "freedoms": len(before),
-        "steps": np.sum(kind <= L.PRISMATIC), "balls": np.sum(kind == L.BALL), "frees": np.sum(kind == L.FREE),
-        "drives": np.sum(kind >= L.DRIVEN_REVOLUTE), "carried": np.sum((parent >= 0) & (kind != L.FREE)),
+        "steps": np.sum(freedoms == 1), "balls": np.sum(freedoms == 3), "frees": np.sum(freedoms == 6),
+        "drives": np.sum(freedoms == 0), "carried": np.sum((parent >= 0) & (freedoms != 6)),
         "squares": np.sum(bodies[:, L.BODY_DOFS] ** 2), "walks": np.sum(freedoms * _levels(parent)),
         "pairs": np.sum(before), "triples": np.sum(before * (before + 1)) / 2, "multipliers": np.sum(multipliers),
         "row pairs": sum(np.sum(row) for row in rows),

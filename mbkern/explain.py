@@ -13,7 +13,6 @@ from .core.checks import ANGLE_LIMIT, LIMIT
 from .errors import SingularInertiaError, StateError
 from .inputs import Array
 from .model.drives import Drive, Harmonic, Spline
-from .model.joint import Step
 from .model.model import Model
 from .workspace import places
 
@@ -37,14 +36,14 @@ CODES = (
 def moving_elements(model: Model) -> list[tuple[Any, Any]]:
     """(body, element) of each node, in the order of the nodes."""
     return [(body, element) for body in model.body_specs for element in body.joint.elements
-            if not (isinstance(element, Step) and element.is_constant)]
+            if not element.is_constant]
 
 
 def drive_fault(model: Model, t: float) -> StateError | None:
     """The first drive that has no value at time t, in words; None when all have. What it raised is the cause."""
     for body in model.body_specs:
         for k, element in enumerate(body.joint.elements):
-            if isinstance(element, Step) and isinstance(element.amount, Drive):
+            if isinstance(element.amount, Drive):
                 why, cause = _no_value(element.amount, t)
                 if why:
                     error = StateError(f"body {body.name!r}: the drive of step {k + 1} of its joint ({element}) has no "
@@ -93,7 +92,7 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
     margins = work[at:at + int(block[L.N_NODES])]
     bad = np.flatnonzero(~(margins > 0.0))
     body, element = moving_elements(model)[int(bad[-1])] if bad.size else (None, None)
-    if body is None or (isinstance(element, Step) and element.is_driven):  # at the very end of its range
+    if body is None or element is None or element.is_driven:  # at the very end of its range
         return StateError(f"a drive has no value at t = {t:g}")
     remedy = "give the body or a body beyond it mass or inertia there, or its joint armature"
     if len([e for e in body.joint.elements if e.nv]) > 1:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import plain
 from ..callbacks import keep_alive
 from ..core import constants as L
 from ..core import quasi_layout as C
 from ..core import quasi_tree
+from ..explain import moving_elements
 from ..inputs import Array
 from ..lazy import cached_property
 from ..system import System
@@ -19,8 +19,6 @@ from ..workspace import places
 from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callback
 from .ignorable import Ignorable, whole_free_joints
 from .named import NamedSpeeds
-
-inverse_dynamics = plain.load("inverse_dynamics")
 
 
 @dataclass(frozen=True)
@@ -124,10 +122,8 @@ class Setup:
         if isinstance(self.system, Dynamics):
             return not self.ignorable
         slides, block = set(), self.system.block
-        for node in range(int(block[L.N_NODES])):
-            row = places.node_row(node)
-            if block[row + L.KIND] in (L.PRISMATIC, L.FREE):
-                slides |= {int(block[row + L.VI]) + k for k in range(3 if block[row + L.KIND] == L.FREE else 1)}
+        for node, (_, element) in enumerate(moving_elements(self.system.model)):
+            slides |= {int(block[places.node_row(node) + L.VI]) + k for k in element.slides}
         I = list(self.ignorable_speeds)
         if not slides.issuperset(I):
             return False
@@ -144,9 +140,8 @@ class Setup:
             return 0
         speeds = {entry.speed for entry in self.ignorable if entry.quaternion < 0}
         block = self.system.block
-        for node in range(int(block[L.N_NODES])):
-            row = places.node_row(node)
-            if block[row + L.KIND] != L.PRISMATIC or block[row + L.VI] not in speeds:
+        for node, (_, element) in enumerate(moving_elements(self.system.model)):
+            if element.nv != 1 or not element.slides or block[places.node_row(node) + L.VI] not in speeds:
                 return node
         return int(block[L.N_NODES])
 
@@ -255,7 +250,7 @@ def _prepare_rails(system: System, M: Array, work: Array, axes: Array) -> None:
     for i, row in enumerate(nodes):
         G, k = row[L.PLACE_G:L.PLACE_G + 9].reshape(3, 3), int(row[L.PARENT])
         upward[i] = G @ upward[k]
-        at = places.work_row(i) + inverse_dynamics.W_W
+        at = places.work_row(i) + L.W_W
         work[at:at + 3] = upward[i]
         if k >= 0:
             axes[i] = axes[k] @ G.T

@@ -24,7 +24,6 @@ from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
 from ..model.checks import show
-from ..model.joint import Ball, Free, Step
 from ..system import System
 from ..workspace import places
 from .functions import Constraints, Dynamics
@@ -155,8 +154,8 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
                 why += "; its momentum is along an axis of the frame before the joint, its speeds are in body axes"
             found.append(Ignorable(name, why, entry.coordinate, entry.speed, entry.quaternion, entry.axis))
     for node, (_, element) in enumerate(moving_elements(system.model)):
-        if isinstance(element, Ball | Free):
-            first = int(system.block[places.node_row(node) + L.QI]) + (3 if isinstance(element, Free) else 0)
+        if element.quaternion is not None:
+            first = int(system.block[places.node_row(node) + L.QUATERNION])
             others[", ".join(system.model.coordinate_names[first:first + 4])] = QUATERNION
     return IgnorableReport(tuple(found), others)
 
@@ -190,9 +189,9 @@ def candidates(system: System | Dynamics) -> list[Ignorable]:
     for node, (_, element) in enumerate(moving_elements(model)):
         row = places.node_row(node)
         qi, vi = int(system.block[row + L.QI]), int(system.block[row + L.VI])
-        if isinstance(element, Free):
-            out += [Ignorable(names[qi + k], "", qi + k, vi, qi + 3, k) for k in range(3)]
-        elif isinstance(element, Step) and element.is_coordinate:
+        if element.quaternion is not None:
+            out += [Ignorable(names[qi + k], "", qi + k, vi, qi + element.quaternion, k) for k in element.slides]
+        elif element.is_coordinate:
             out.append(Ignorable(names[qi], "", qi, vi))
     return out
 

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..core import constants as L
+from ..explain import moving_elements
 from ..inputs import Array
 from ..system import System
 from ..workspace import places
 from .functions import Dynamics, QuasiVelocities
 from .ignorable import Ignorable, candidates, rotation
+from .structure import turns_only
 
 Row = tuple[int, int, int, int]  # speed, quaternion, axis as in `Ignorable`; body of an angular velocity, else -1
 
@@ -72,12 +74,12 @@ def named_speeds(system: System | Dynamics) -> dict[str, Row]:
     model, block = system.model, system.block
     known: dict[str, Row] = {name: (j, -1, 0, -1) for j, name in enumerate(model.speed_names)}
     known.update((entry.name, row_of(entry)) for entry in candidates(system) if entry.quaternion >= 0)
+    turning = [turns_only(element) for _, element in moving_elements(model)]
     for body, name in enumerate(model.body_names):
         at = places.body_row(block, body)
         last, first = int(block[at + L.BODY_NODE]), int(block[at + L.FIRST_NODE])
-        nodes = [places.node_row(i) for i in range(last - 2, last + 1)]
-        if last - 2 >= first and all(block[row + L.KIND] == L.REVOLUTE for row in nodes):
-            vi = int(block[nodes[0] + L.VI])
+        if last - 2 >= first and all(turning[last - 2:last + 1]):
+            vi = int(block[places.node_row(last - 2) + L.VI])
             known.update((f"{name}.w{'xyz'[k]}", (vi, -1, k, body)) for k in range(3))
     return known
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..core import constants as L
+from ..explain import moving_elements
 from ..inputs import Array
+from ..model.joint import Element
 from ..system import System
 from ..workspace import places
 
@@ -22,19 +24,16 @@ def reasons_of(system: System) -> dict[int, str]:
     rows = [block[places.node_row(i):places.node_row(i) + L.NODE] for i in range(n)]
     parents = [int(row[L.PARENT]) for row in rows]
     axes, origins = _neutral(rows, parents)
-    for i, row in enumerate(rows):
-        kind, qi = int(row[L.KIND]), int(row[L.QI])
-        before = _ancestors(i, parents)
-        moves_only = all(int(rows[k][L.KIND]) in (L.PRISMATIC, L.DRIVEN_PRISMATIC) for k in before)
-        if kind == L.PRISMATIC and moves_only and _across(g, axes[i][2]):
-            reasons[qi] = f"it moves all that it carries along a fixed direction {weight}"
-        elif kind == L.FREE and moves_only:
-            for k in range(3):
-                if _across(g, axes[i][k]):
+    elements = [element for _, element in moving_elements(system.model)]
+    for i, (row, element) in enumerate(zip(rows, elements, strict=True)):
+        qi, before = int(row[L.QI]), _ancestors(i, parents)
+        if all(elements[k].along and not elements[k].about for k in before):
+            for k in element.slides:
+                if _across(g, axes[i][k if element.nv > 1 else 2]):
                     reasons[qi + k] = f"it moves all that it carries along a fixed direction {weight}"
-        elif kind == L.REVOLUTE:
+        if turns_only(element):
             axis = axes[i][2]
-            if all(_coaxial(rows[k], axes[k][2], origins[k], axis, origins[i]) for k in before) and _along(g, axis):
+            if all(_coaxial(elements[k], axes[k][2], origins[k], axis, origins[i]) for k in before) and _along(g, axis):
                 reasons[qi] = "it turns all that it carries about a fixed axis" + (" along gravity" if g.any() else "")
             elif i not in parents and _symmetric(row):
                 reasons[qi] = "the body that it turns is symmetric about the axis"
@@ -69,14 +68,16 @@ def _along(g: Array, axis: Array) -> bool:
     return float(np.linalg.norm(np.cross(g, axis))) <= 1e-12 * float(np.linalg.norm(g))
 
 
-def _coaxial(row: Array, axis: Array, origin: Array, wanted: Array, at: Array) -> bool:
+def turns_only(element: Element) -> bool:
+    """Whether an element has one coordinate, and that is an angle about its axis and nothing else."""
+    return element.nv == 1 and not element.along
+
+
+def _coaxial(element: Element, axis: Array, origin: Array, wanted: Array, at: Array) -> bool:
     """Whether a node before moves along, or turns about, the very axis."""
-    if float(np.linalg.norm(np.cross(axis, wanted))) > 1e-12:
+    if not any(element.axis) or float(np.linalg.norm(np.cross(axis, wanted))) > 1e-12:
         return False
-    kind = int(row[L.KIND])
-    if kind in (L.PRISMATIC, L.DRIVEN_PRISMATIC):
-        return True
-    return kind in (L.REVOLUTE, L.DRIVEN_REVOLUTE) and float(np.linalg.norm(np.cross(at - origin, wanted))) < 1e-12
+    return not element.about or float(np.linalg.norm(np.cross(at - origin, wanted))) < 1e-12
 
 
 def _symmetric(row: Array) -> bool:

@@ -21,15 +21,15 @@ would make S large, and the rounding error of the differences with it.
 from .checks import status
 from .drives import evaluate_drives
 from .forces import add_applied_forces
-from .inverse_dynamics import W_W, carry_accelerations, put_drive_margins
+from .inverse_dynamics import carry_accelerations
 from .jit import inline, kernel, piece
-from .joints import freedoms, put_frames
+from .joints import freedoms, put_drive_margins, put_frames
 from .layout import (
-    GRAVITY, HAS_ROTORS, HOME, INERTIA, KIND, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V,
+    GRAVITY, HAS_ROTORS, HOME, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V, W_W,
     get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
 )
 from .momenta import project_forces
-from .newton_euler import put_motion
+from .newton_euler import put_motions
 from .number import fma, get, put, smaller, whole
 from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6
@@ -113,7 +113,7 @@ def rest(block, at, work):
 @inline
 def start_probing(block, u, work):
     """The motion of speeds u, a ground without acceleration, no trial accelerations; returns S."""
-    put_motion(block, u, work)
+    put_motions(block, u, work)
     for j in range(whole(block, NV)):
         put(work, u_at(block) + j, get(u, j))
     put_pair(work, work_row(whole(block, N_NODES)) + W_W, ZERO6)
@@ -238,7 +238,7 @@ def factor_and_solve(block, b, work):
         put(work, x + j, get(work, at + j * n + j))
     for i in range(whole(block, N_NODES) - 1, -1, -1):
         c = node_row(i)
-        first, last = whole(block, c + VI), whole(block, c + VI) + freedoms(whole(block, c + KIND))
+        first, last = whole(block, c + VI), whole(block, c + VI) + freedoms(block, c)
         for j in range(last - 1, first - 1, -1):
             row = at + j * n
             pivot = get(work, row + j)

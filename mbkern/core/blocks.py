@@ -7,10 +7,10 @@ A body's row of blocks (after the general workspace) holds its frame in its pare
 """
 
 from .jit import inline, kernel
-from .joints import freedoms, put_frames, twist_axis, unit_twist
+from .joints import drive_of, freedoms, is_driven, put_frames, twist, unit_twist
 from .layout import (
-    BODY_DOFS, BODY_G, BODY_PARENT, BODY_V, DRIVEN_REVOLUTE, FIRST_NODE, KIND, N_BODIES, N_JOINT_NODES, QI, VI, W_G,
-    body_row, drive_values, get_frame, get_pair, node_row, put_frame, put_pair, speeds_at, work_row,
+    BODY_DOFS, BODY_G, BODY_PARENT, BODY_V, FIRST_NODE, N_BODIES, N_JOINT_NODES, VI, W_G,
+    body_row, get_frame, get_pair, node_row, put_frame, put_pair, speeds_at, work_row,
     work_size,
 )
 from .drives import evaluate_drives
@@ -39,15 +39,13 @@ def put_blocks(block, q, work):
         put_pair(work, at + B_VR, ZERO6)
         for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
             c = node_row(i)
-            kind = whole(block, c + KIND)
             X = get_frame(work, at + B_G)  # the body in the frame of node i
-            if kind >= DRIVEN_REVOLUTE:
-                rate = get(work, drive_values(block, whole(block, c + QI)) + 1)
-                a = motion_to_child(X, unit_twist(twist_axis(kind, 0)))
-                put_pair(work, at + B_VR, add6(get_pair(work, at + B_VR), scale6(rate, a)))
-            for j in range(freedoms(kind)):
+            if is_driven(block, c):
+                a = scale6(get(work, drive_of(block, c) + 1), motion_to_child(X, twist(block, c, 0)))
+                put_pair(work, at + B_VR, add6(get_pair(work, at + B_VR), a))
+            for j in range(freedoms(block, c)):
                 column = whole(block, c + VI) + j - speed
-                put_pair(work, at + B_A + 6 * column, motion_to_child(X, unit_twist(twist_axis(kind, j))))
+                put_pair(work, at + B_A + 6 * column, motion_to_child(X, twist(block, c, j)))
             put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
         k = whole(block, row + BODY_PARENT)
         if k >= 0:  # from the frame of the parent's node to the parent's own
@@ -67,18 +65,16 @@ def joint_momentum_rates(block, b, v, mu, F, pdot, work):
     put_frame(work, at + B_G, X)
     for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
         c = node_row(i)
-        kind = whole(block, c + KIND)
         beyond = get_pair(work, own)
-        for j in range(freedoms(kind)):
+        for j in range(freedoms(block, c)):
             vi = whole(block, c + VI) + j
             a = get_pair(work, at + B_A + 6 * (vi - speed))
             put(pdot, vi, dot6(a, load) + dot6(omega_transposed_times(beyond, a), mu))
             put_pair(work, own, add6(get_pair(work, own), scale6(get(work, speeds + vi), a)))
         X = get_frame(work, at + B_G)
-        if kind >= DRIVEN_REVOLUTE:
-            rate = get(work, drive_values(block, whole(block, c + QI)) + 1)
-            a = motion_to_child(X, unit_twist(twist_axis(kind, 0)))
-            put_pair(work, own, add6(beyond, scale6(rate, a)))
+        if is_driven(block, c):
+            a = scale6(get(work, drive_of(block, c) + 1), motion_to_child(X, twist(block, c, 0)))
+            put_pair(work, own, add6(beyond, a))
         put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
 
 

@@ -7,7 +7,7 @@ overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than t
 """
 
 from .jit import STAMP_NUMBER, exact, inline, piece
-from .layout import BALL, FREE, KIND, N_NODES, N_QUATERNIONS, QI, STAMP, margins_at, node_row
+from .layout import N_NODES, N_QUATERNIONS, QUATERNION, STAMP, margins_at, node_row
 from .number import get, magnitude, whole
 
 OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -52,10 +52,8 @@ def beyond(x, limit):
 def bad_quaternion(block, q):
     """Node of the first quaternion whose length is not near 1, or -1."""
     for i in range(whole(block, N_NODES)):
-        c = node_row(i)
-        kind, qi = whole(block, c + KIND), whole(block, c + QI)
-        if kind == BALL or kind == FREE:
-            at = qi if kind == BALL else qi + 3
+        at = whole(block, node_row(i) + QUATERNION)
+        if at >= 0:
             w, x, y, z = get(q, at), get(q, at + 1), get(q, at + 2), get(q, at + 3)
             square = w * w + x * x + y * y + z * z
             if not SHORTEST < square < LONGEST:

@@ -55,7 +55,8 @@ CASE = 40
 CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, ROOT, OTHER = 0, 1, 2, 3, 4, 5
 ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
 HOME = 43  # where on its axis the frame would be by the description of the joint
-NODE = 44
+DOFS, QUATERNION = 44, 45  # number of freedoms (0: driven); place of its quaternion in q (-1: none)
+NODE = 46
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -78,19 +79,21 @@ BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
 ARMATURE, MULTIPLIER = 7, 8
 COORDINATE = 9
 
-# ---- drive row of the block: kind, node, and six numbers that the kind explains ----
-DRIVE_KIND, DRIVE_NODE, DRIVE_DATA = 0, 1, 2
-DRIVE = 8
+# ---- drive row of the block: kind, and six numbers that the kind explains ----
+DRIVE_KIND, DRIVE_DATA = 0, 1
+DRIVE = 7
 
 # ---- node row of the workspace ----
 W_P, W_Q, W_R = 0, 6, 15  # M*, the articulated inertia: 6 + 9 + 6
 W_PHI = 21  # phi: 6
-W_MOMENT = 27  # first moment of the subtree: 3
-W_G, W_RHO = 30, 39  # the frame in its parent: 9 + 3
-W_ELIM = 42  # what the elimination of the joint leaves for the forward sweep: 9
-W_TURN = 49  # cosine and sine of the turn about z of a node with one freedom or none
-W_V = 51  # velocity: 6
+W_G = 27  # the frame in its parent: 9 + 3
+W_ELIM = 39  # what the elimination of the joint leaves for the forward sweep: 9
+W_TURN = 46  # cosine and sine of the turn about z of a node with one freedom or none, which need less of W_ELIM
+W_V = 48  # velocity: 6
+W_MOMENT = 54  # first moment of the subtree: 3
 W_GRAVITY = 57  # gravity in the axes of the frame: 3
 WORK = 60
+# of accelerations: the drift wr in place of first moment and gravity, w in place of the articulated inertia: 6 each
+W_DRIFT, W_W = W_MOMENT, W_P
 
 DRIVE_VALUES = 4  # x, dx/dt, d2x/dt2, margin (positive when t is within the drive's range and all is finite)

@@ -8,12 +8,12 @@ r is the position of the centre of mass from the world's origin. Without driven 
 from .jit import kernel
 from .joints import put_frames
 from .layout import (
-    ARMATURE, GRAVITY, GROUND_MOMENT, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, REST, SPRING_QI, STIFFNESS,
-    SUBTREE_MASS, W_G, W_MOMENT, W_V, coordinate_row, get3, get6, get_frame, get_pair, node_row, work_row,
+    ARMATURE, GRAVITY, GROUND_MOMENT, N_NODES, NV, PARENT, REST, SPRING_QI, STIFFNESS, SUBTREE_MASS, W_G, W_MOMENT,
+    W_V, coordinate_row, get3, get_frame, get_pair, node_row, work_row,
 )
-from .momenta import put_velocities
+from .momenta import own_momentum, put_velocities
 from .number import get, put, whole
-from .spatial import dot6, rigid_times
+from .spatial import dot6
 from .vec3 import add, dot, scale, tmul
 
 
@@ -28,8 +28,7 @@ def energy(block, q, p, u, out, work):
     for i in range(n):
         c, w = node_row(i), work_row(i)
         v = get_pair(work, w + W_V)
-        M_v = rigid_times(get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA), v)
-        kinetic = kinetic + 0.5 * dot6(v, M_v)
+        kinetic = kinetic + 0.5 * dot6(v, own_momentum(block, c, v))
         if whole(block, c + PARENT) < 0:
             G, rho = get_frame(work, w + W_G)
             moment = add(tmul(G, get3(work, w + W_MOMENT)), scale(get(block, c + SUBTREE_MASS), rho))

@@ -34,7 +34,9 @@ from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import ball_frame, free_frame, put_free_rate, put_quaternion_rate
+from .joints import (
+    ball_frame, drops_rotor, free_frame, free_velocity, put_free_rate, put_pivot, put_quaternion_rate,
+)
 from .layout import (
     ALONG_X, ALONG_Z, BALL, BESIDE, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
     FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, OTHER, PARENT, PLACE_RHO,
@@ -43,7 +45,7 @@ from .layout import (
     get_frame, get_inertia, get_pair, margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at,
     work_row,
 )
-from .number import fma, get, one_if, put, sincos, smaller, whole
+from .number import fma, get, one_if, put, sincos, whole
 from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_rotor
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
@@ -198,16 +200,6 @@ def put_turns(block, q, work):
             put_turn(block, c, w, get(work, drive_values(block, whole(block, c + QI))), work)
         elif kind == PRISMATIC or kind == DRIVEN_PRISMATIC:
             put(work, w + W_TURN, get(block, c + TURN)); put(work, w + W_TURN + 1, get(block, c + TURN + 1))
-
-
-@inline
-def put_pivot(margin, w, D, momentum, S, work):
-    """1 / D and y = momentum / D for the forward sweep, and at `margin` that of the pivot D of S."""
-    d = 1.0 / D
-    y = momentum * d
-    put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-    put(work, margin, pivot_margin(D, S))
-    return d, y
 
 
 @inline
@@ -415,21 +407,8 @@ def join_other(block, i, margin, q, p, work):
             join_square(k, work, load)
         elif route != ON_GROUND:
             join_beside(block, c, k, work, load)
-    if whole(block, c + ROTOR) != 0 and kind <= PRISMATIC and k >= 0:
+    if k >= 0 and drops_rotor(block, c):
         call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
-
-
-@inline
-def free_velocity(M, phi, momentum):
-    """M*^-1 (p - phi) for all six freedoms, and the margin of its pivots."""
-    P, Q, R = M
-    F, angular = ldl3(R)
-    S = eliminate_angular(M, F)
-    E, linear = ldl3(S)
-    bf, bt = sub(momentum[0], phi[0]), sub(momentum[1], phi[1])
-    u = ldl3_solve(E, sub(bf, mul(Q, ldl3_solve(F, bt))))
-    w = ldl3_solve(F, sub(bt, tmul(Q, u)))
-    return (u, w), smaller(pivot_margin(angular, R), pivot_margin(linear, P))
 
 
 @inline

@@ -27,11 +27,11 @@ from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import freedoms, put_rates
+from .joints import drive_of, freedoms, is_driven, put_rates
 from .layout import (
-    BODY_DOFS, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, DRIVEN_REVOLUTE, FIRST_NODE, GRAVITY, KIND,
-    N_BODIES, N_JOINT_NODES, QI, VI,
-    add_to3, add_to_inertia, add_to_pair, body_row, drive_values, get3, get6, get_frame, get_inertia, get_pair,
+    BODY_DOFS, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES,
+    VI,
+    add_to3, add_to_inertia, add_to_pair, body_row, get3, get6, get_frame, get_inertia, get_pair,
     loss_at, margins_at, node_row, put3, put_inertia, put_pair, speeds_at,
 )
 from .number import get, larger, magnitude, put, smaller, whole
@@ -81,10 +81,9 @@ def put_margins(block, b, M, work):
     first, speed, margins = whole(block, row + FIRST_NODE), whole(block, row + BODY_V), margins_at(block)
     for i in range(first, first + whole(block, row + N_JOINT_NODES)):
         c = node_row(i)
-        kind = whole(block, c + KIND)
-        if kind >= DRIVEN_REVOLUTE:
-            put(work, margins + i, get(work, drive_values(block, whole(block, c + QI)) + 3))
-        for j in range(freedoms(kind)):
+        if is_driven(block, c):
+            put(work, margins + i, get(work, drive_of(block, c) + 3))
+        for j in range(freedoms(block, c)):
             column = whole(block, c + VI) + j - speed
             a = get_pair(work, at + B_A + 6 * column)
             size = trace(M[0]) * dot(a[0], a[0]) + trace(M[2]) * dot(a[1], a[1])

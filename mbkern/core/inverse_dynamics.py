@@ -10,21 +10,18 @@ from .checks import status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import add_projection, put_frames
+from .joints import add_rates, put_drive_margins, put_frames
 from .layout import (
-    BALL, BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_NODE, BODY_PARENT, DRIVEN_REVOLUTE, FIRST_NODE, FREE,
-    GRAVITY, INERTIA, KIND, MASS, MOMENT, N_BODIES, N_JOINT_NODES, N_NODES, NV, PARENT, PRISMATIC, QI, REVOLUTE, VI,
-    W_G, W_P, W_PHI, W_V,
-    add_to3, add_to_pair, body_row, drive_values, get3, get6, get_frame, get_pair, margins_at, node_row, put_pair,
-    speeds_at, work_row,
+    BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_NODE, BODY_PARENT, FIRST_NODE, GRAVITY, INERTIA, MASS, MOMENT,
+    N_BODIES, N_JOINT_NODES, N_NODES, NV, PARENT, W_DRIFT, W_G, W_PHI, W_V, W_W,
+    add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put_pair, speeds_at, work_row,
 )
-from .newton_euler import get_drift, put_motion
+from .momenta import project_forces
+from .newton_euler import put_motions
 from .number import get, put, whole
 from .rotors import add_rotors
 from .spatial import add6, force_to_child, force_to_parent, motion_to_child, omega_times, rigid_times, sub6
 from .vec3 import ZERO3, neg
-
-W_W = W_P  # w lies where other methods keep the articulated inertia
 
 
 @inline
@@ -42,54 +39,27 @@ def carry_accelerations(block, udot, work):
     for i in range(n):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         kw = work_row(k) if k >= 0 else ground
-        kind, vi, at = whole(block, c + KIND), whole(block, c + VI), w + W_W
         carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_W))
-        put_pair(work, at, add6(carried, get_drift(work, w)))
-        if kind == REVOLUTE:
-            put(work, at + 5, get(work, at + 5) + get(udot, vi))
-        elif kind == PRISMATIC:
-            put(work, at + 2, get(work, at + 2) + get(udot, vi))
-        elif kind == BALL:
-            add_to3(work, at + 3, get3(udot, vi))
-        elif kind == FREE:
-            add_to_pair(work, at, get_pair(udot, vi))
+        put_pair(work, w + W_W, add6(carried, get_pair(work, w + W_DRIFT)))
+        add_rates(block, c, w + W_W, udot, 0, work)
 
 
 @inline
 def put_forces(block, tau, work):
     """tau = e^T R of all nodes, leaves first; v and w are in the workspace already."""
-    n = whole(block, N_NODES)
-    for j in range(whole(block, NV)):
-        put(tau, j, 0.0)
-    for i in range(n):
+    for i in range(whole(block, N_NODES)):
         c, w = node_row(i), work_row(i)
         m, s, J, v = get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA), get_pair(work, w + W_V)
         R = add6(rigid_times(m, s, J, get_pair(work, w + W_W)), omega_times(v, rigid_times(m, s, J, v)))
         put_pair(work, w + W_PHI, R)
-    for i in range(n - 1, -1, -1):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        R = get_pair(work, w + W_PHI)
-        add_projection(block, c, R, tau)
-        if k >= 0:
-            add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), R))
-
-
-@inline
-def put_drive_margins(block, work):
-    """Margins of the nodes: nothing is inverted here, only a drive may have no value."""
-    margins = margins_at(block)
-    for i in range(whole(block, N_NODES)):
-        c = node_row(i)
-        put(work, margins + i, 1.0)
-        if whole(block, c + KIND) >= DRIVEN_REVOLUTE:
-            put(work, margins + i, get(work, drive_values(block, whole(block, c + QI)) + 3))
+    project_forces(block, tau, work)
 
 
 @kernel
 def sweeps(block, q, u, udot, tau, work):
     """tau for any number type; the drive values are in the workspace already."""
     put_frames(block, q, work)
-    put_motion(block, u, work)
+    put_motions(block, u, work)
     put_accelerations(block, udot, work)
     put_forces(block, tau, work)
     add_rotors(block, udot, tau)
@@ -121,7 +91,7 @@ def reactions(block, t, q, u, udot, wrench, out, work):
     evaluate_drives(block, t, work)
     put_drive_margins(block, work)
     put_frames(block, q, work)
-    put_motion(block, u, work)
+    put_motions(block, u, work)
     put_accelerations(block, udot, work)
     n, ground = whole(block, N_BODIES), whole(block, N_NODES)
     for b in range(6 * n):

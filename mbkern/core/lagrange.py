@@ -21,7 +21,7 @@ from .jit import inline, kernel
 from .joints import put_frames
 from .layout import N_BODIES, NV, put_pair, speeds_at
 from .multipliers import H_LOAD, hzu_row
-from .newton_euler import put_joint_forces, put_motion
+from .newton_euler import put_joint_forces, put_motions
 from .newton_euler_lu import gyroscopic, put_drifts
 from .number import get, put, whole
 from .spatial import scale6
@@ -40,7 +40,7 @@ def sweeps_2(block, q, u, tau, udot, work):
     """udot for any number type; the drive values are in the workspace already."""
     speeds, nv = speeds_at(block), whole(block, NV)
     put_frames(block, q, work)
-    put_motion(block, u, work)
+    put_motions(block, u, work)
     for j in range(nv):
         put(work, speeds + j, 0.0)
     inverse_dynamics.put_accelerations(block, work[speeds:], work)
@@ -62,7 +62,7 @@ def sweeps_1(block, q, u, tau, udot, work):
     """udot for any number type; the drive values are in the workspace already."""
     put_joint_forces(block, q, u, tau, udot, work)
     put_blocks(block, q, work)
-    put_motion(block, u, work)
+    put_motions(block, u, work)
     put_drifts(block, work)
     for b in range(whole(block, N_BODIES)):
         put_pair(work, hzu_row(block, b) + H_LOAD, scale6(-1.0, gyroscopic(block, b, work)))

@@ -23,9 +23,9 @@ from .drives import drive_value
 from .entry import UNKNOWN
 from .forces import add_applied_forces, add_joint_forces
 from .jit import c_function, checked, exact
+from .joints import quaternion_place
 from .layout import (
-    BALL, DRIVE_VALUES, FREE, KIND, N_DRIVES, N_NODES, N_QUATERNIONS, NQ, NV, QI, drive_row, drive_values, margins_at,
-    node_row,
+    DRIVE_VALUES, N_DRIVES, N_NODES, N_QUATERNIONS, NQ, NV, drive_row, drive_values, margins_at, node_row,
 )
 from .number import LANES, all_at_most, array_at, get, lanes_at, magnitude, put, whole
 
@@ -57,17 +57,9 @@ def column_beyond(x, k, limit):
 
 
 @exact
-def quaternion_place(block, i):
-    """Where the quaternion of node i is in q, or -1."""
-    c = node_row(i)
-    kind, qi = whole(block, c + KIND), whole(block, c + QI)
-    return qi if kind == BALL else qi + 3 if kind == FREE else -1
-
-
-@exact
 def bad_lane_quaternion(block, q, k):
     for i in range(whole(block, N_NODES)):
-        at = quaternion_place(block, i)
+        at = quaternion_place(block, node_row(i))
         if at >= 0:
             square = 0.0
             for j in range(4):
@@ -104,7 +96,7 @@ def make_harmless(block, t, q, p, tau, k):
     for i in range(tau.shape[0]):
         tau[i, k] = 0.0
     for i in range(whole(block, N_NODES)):
-        at = quaternion_place(block, i)
+        at = quaternion_place(block, node_row(i))
         if at >= 0:
             q[at, k] = 1.0
 
@@ -131,7 +123,7 @@ def suspicious(block, t, y, tau):
         return False
     off = 0.0 * get(times, 0)
     for i in range(whole(block, N_NODES)):
-        at = quaternion_place(block, i)
+        at = quaternion_place(block, node_row(i))
         if at >= 0:
             a, b, c, d = get(q, at), get(q, at + 1), get(q, at + 2), get(q, at + 3)
             off = off + magnitude(a * a + b * b + c * c + d * d - 1.0)

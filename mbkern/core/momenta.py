@@ -8,7 +8,7 @@ backward sweep (C^T carries forces inward).
 
 from .drives import evaluate_drives
 from .jit import inline, kernel
-from .joints import add_projection, put_frames, with_speed
+from .joints import add_drive_rate, add_projection, add_rates, put_frames
 from .layout import (
     BODY_G, BODY_NODE, INERTIA, MASS, MOMENT, N_BODIES, N_NODES, NV, PARENT, W_G, W_PHI, W_V,
     add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put_pair, work_row,
@@ -27,21 +27,34 @@ def put_velocities(block, u, work):
     for i in range(n):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         kw = work_row(k) if k >= 0 else ground
-        v = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
-        put_pair(work, w + W_V, with_speed(block, c, v, u, work))
+        put_pair(work, w + W_V, motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V)))
+        add_rates(block, c, w + W_V, u, 0, work)
+        add_drive_rate(block, c, w + W_V, work)
+
+
+@inline
+def own_momentum(block, c, v):
+    """M v of the bodies fixed in the frame of the node at row c."""
+    return rigid_times(get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA), v)
+
+
+@inline
+def add_forces(block, out, place, work):
+    """Add B^T F to `out` from `place` on for the forces F that the PHI of all nodes hold; leaves their sums there."""
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        F = get_pair(work, w + W_PHI)
+        add_projection(block, c, F, out, place)
+        if k >= 0:
+            add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), F))
 
 
 @inline
 def project_forces(block, out, work):
-    """out = B^T F for the forces F that the PHI of all nodes hold; leaves accumulated forces there."""
+    """out = B^T F, likewise."""
     for j in range(whole(block, NV)):
         put(out, j, 0.0)
-    for i in range(whole(block, N_NODES) - 1, -1, -1):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        F = get_pair(work, w + W_PHI)
-        add_projection(block, c, F, out)
-        if k >= 0:
-            add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), F))
+    add_forces(block, out, 0, work)
 
 
 @kernel
@@ -51,10 +64,8 @@ def momenta(block, t, q, u, p, work):
     put_frames(block, q, work)
     put_velocities(block, u, work)
     for i in range(whole(block, N_NODES)):
-        c, w = node_row(i), work_row(i)
-        mu = rigid_times(get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA),
-                         get_pair(work, w + W_V))
-        put_pair(work, w + W_PHI, mu)
+        w = work_row(i)
+        put_pair(work, w + W_PHI, own_momentum(block, node_row(i), get_pair(work, w + W_V)))
     project_forces(block, p, work)
     add_rotors(block, u, p)
     return code

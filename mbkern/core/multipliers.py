@@ -32,12 +32,12 @@ from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel, piece
-from .joints import freedoms, put_rates, unit_twist
+from .joints import drive_of, freedoms, is_driven, put_rates, unit_twist
 from .layout import (
-    BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, DRIVEN_REVOLUTE, ELDERS, FIRST_NODE, GRAVITY, KIND,
-    MULTIPLIER, MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, N_ROTORS, QI, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
-    add_to3, body_row, coordinate_row, drive_values, get3, get6, get_frame, get_pair, loss_at, margins_at,
-    node_row, put3, put_pair, speeds_at,
+    BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, ELDERS, FIRST_NODE, GRAVITY, MULTIPLIER,
+    MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, N_ROTORS, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
+    add_to3, body_row, coordinate_row, get3, get6, get_frame, get_pair, loss_at, margins_at, node_row,
+    put3, put_pair, speeds_at,
 )
 from .number import fma, get, larger, put, root, smaller, whole, with_sign
 from .rotors import armature
@@ -185,10 +185,9 @@ def put_margins(block, b, work):
     first, speed, margins = whole(block, row + FIRST_NODE), whole(block, row + BODY_V), margins_at(block)
     for i in range(first, first + whole(block, row + N_JOINT_NODES)):
         c = node_row(i)
-        kind = whole(block, c + KIND)
-        if kind >= DRIVEN_REVOLUTE:
-            put(work, margins + i, get(work, drive_values(block, whole(block, c + QI)) + 3))
-        for j in range(freedoms(kind)):
+        if is_driven(block, c):
+            put(work, margins + i, get(work, drive_of(block, c) + 3))
+        for j in range(freedoms(block, c)):
             column = whole(block, c + VI) + j - speed
             a = root_transposed_times(block, b, get_pair(work, at + B_A + 6 * column))
             margin = fma(-PIVOT_TOLERANCE, dot6(a, a), get(work, side + column))

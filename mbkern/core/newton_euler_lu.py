@@ -18,10 +18,10 @@ from .drives import evaluate_drives
 from .extended_lu import U_MU, U_PHI, backward, lu_row, put_all_speeds, put_bodies, put_loss
 from .jit import inline, kernel
 from .layout import (
-    BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES, NV, W_G,
-    body_row, get3, get6, get_frame, get_pair, put_pair, speeds_at, work_row,
+    BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES, NV,
+    W_DRIFT, W_G, body_row, get3, get6, get_frame, get_pair, put_pair, speeds_at, work_row,
 )
-from .newton_euler import get_drift, put_joint_forces, put_motion
+from .newton_euler import put_joint_forces, put_motions
 from .number import get, put, whole
 from .spatial import ZERO6, add6, motion_to_child, omega_times, rigid_times
 from .vec3 import ZERO3, neg
@@ -39,7 +39,7 @@ def put_drifts(block, work):
         for i in range(first, first + whole(block, row + N_JOINT_NODES)):
             w = work_row(i)
             carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, at))
-            put_pair(work, at, add6(carried, get_drift(work, w)))
+            put_pair(work, at, add6(carried, get_pair(work, w + W_DRIFT)))
         put_pair(work, at, motion_to_child(get_frame(block, row + BODY_G), get_pair(work, at)))
 
 
@@ -68,7 +68,7 @@ def sweeps(block, q, u, tau, udot, work):
     """udot for any number type; the drive values are in the workspace already."""
     put_joint_forces(block, q, u, tau, udot, work)
     put_blocks(block, q, work)
-    put_motion(block, u, work)
+    put_motions(block, u, work)
     put_drifts(block, work)
     put_bodies(block, work)
     for b in range(whole(block, N_BODIES)):

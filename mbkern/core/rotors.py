@@ -21,19 +21,18 @@ by its address, which is in the block of a machine that has some (:mod:`.rotor_c
 """
 
 from .jit import PLAIN, exact, inline, piece
-from .joints import freedoms, put_frame_of, put_free_rate, put_quaternion_rate, twist_axis
+from .joints import freedoms, put_frame_of, put_momentum_rates, put_node_rates, twist
 from .layout import (
-    ARMATURE, BALL, HAS_ROTORS, KIND, N_NODES, NV, QI, REVOLUTE, ROTOR, ROTOR_CALLS, ROTORS_SIZE, SUBTREE_MASS, VI,
-    W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_R, W_V,
+    ARMATURE, HAS_ROTORS, N_NODES, NV, ROTOR, ROTOR_CALLS, ROTORS_SIZE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY,
+    W_MOMENT, W_P, W_PHI, W_R, W_V,
     add_to3, add_to_inertia, add_to_pair, coordinate_row, get3, get6, get_frame, get_inertia, get_pair, margins_at,
     node_row, put3, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import fma, get, put, smaller, whole
 from .spatial import (
-    add6, column_az, column_lz, force_to_parent, inertia_times, inertia_to_parent, motion_to_child, omega_times,
-    pivot_margin, scale6,
+    add6, axpy6, dot6, force_to_parent, inertia_times, inertia_to_parent, motion_to_child, pivot_margin, scale6,
 )
-from .vec3 import add, axpy, cross, mul, scale, sub, tmul
+from .vec3 import add, axpy, cross, mul, tmul
 
 # the place: M* as 6 x 6, U of each freedom, 1/D, y, phi
 R_M, R_U, R_D, R_Y, R_PHI = 0, 36, 72, 78, 84
@@ -52,6 +51,12 @@ def armature(block, j):
 @inline
 def armature3(block, j):
     return (armature(block, j), armature(block, j + 1), armature(block, j + 2))
+
+
+@inline
+def has_rotors(block, c):
+    """Whether the node at row c has several freedoms, and armature: it is eliminated here, freedom by freedom."""
+    return whole(block, c + ROTOR) != 0 and freedoms(block, c) > 1
 
 
 @inline
@@ -75,11 +80,11 @@ def subtract_spin(block, out, work):
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
         if whole(block, c + ROTOR) != 0:
-            kind, vi = whole(block, c + KIND), whole(block, c + VI)
+            n, vi = freedoms(block, c), whole(block, c + VI)
             at = speeds_at(block) + vi
-            if kind == BALL:
+            if n == 3:
                 add_to3(out, vi, euler(armature3(block, vi), get3(work, at)))
-            elif kind > BALL:
+            elif n == 6:
                 r, (v, w) = armature3(block, vi), get_pair(work, at)
                 turning = add(euler(r, v), euler(armature3(block, vi + 3), w))
                 add_to_pair(out, vi, (cross((r[0] * v[0], r[1] * v[1], r[2] * v[2]), w), turning))
@@ -123,7 +128,7 @@ def rotor(action, block, work, x, y, i, k):
     elif action == MOVE:
         move_node(block, i, k, x, y, work)
     elif action == RATES:
-        put_node_rates(block, i, x, y, work)
+        put_node_rates(block, node_row(i), x, work, speeds_at(block), y)
     else:
         subtract_spin(block, x, work)
 
@@ -161,18 +166,11 @@ else:
 def carry_rotor(block, i, k, work):
     """Add e h^T + h e^T of node i, which has one freedom, to its parent k; M*, 1/D and the frame are there."""
     c, w = node_row(i), work_row(i)
-    X, M = get_frame(work, w + W_G), get_inertia(work, w + W_P)
+    X, e = get_frame(work, w + W_G), twist(block, c, 0)
+    U = inertia_times(get_inertia(work, w + W_P), e)
     part = armature(block, whole(block, c + VI)) * get(work, w + W_ELIM)
-    if whole(block, c + KIND) == REVOLUTE:
-        f, t = column_az(M)
-        e = force_to_parent(X, ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
-        h = force_to_parent(X, scale6(part, (f, (t[0], t[1], 0.5 * t[2]))))
-        add_to_inertia(work, work_row(k) + W_P, symmetric(e, h))
-    else:
-        f, t = column_lz(M)
-        e = force_to_parent(X, ((0.0, 0.0, 1.0), (0.0, 0.0, 0.0)))
-        h = force_to_parent(X, scale6(part, ((f[0], f[1], 0.5 * f[2]), t)))
-        add_to_inertia(work, work_row(k) + W_P, symmetric(e, h))
+    h = scale6(part, axpy6(-0.5 * dot6(e, U), e, U))
+    add_to_inertia(work, work_row(k) + W_P, symmetric(force_to_parent(X, e), force_to_parent(X, h)))
 
 
 @inline
@@ -193,12 +191,12 @@ def symmetric(a, b):
 def eliminate_node(block, i, x, work):
     """U, 1/D, y of node i's freedoms for momenta (or forces) x, and what is left of M* and phi, in the place."""
     c, w, at = node_row(i), work_row(i), rotors_at(block)
-    kind, vi, margin = whole(block, c + KIND), whole(block, c + VI), margins_at(block) + i
+    vi, margin = whole(block, c + VI), margins_at(block) + i
     put_whole(work, at + R_M, get_inertia(work, w + W_P))
     put_pair(work, at + R_PHI, get_pair(work, w + W_PHI))
-    n = freedoms(kind)
+    n = freedoms(block, c)
     for a in range(n - 1, -1, -1):
-        axis = twist_axis(kind, a)
+        axis = 6 - n + a  # of the unit twist
         U = at + R_U + 6 * a
         for b in range(6):
             put(work, U + b, get(work, at + R_M + 6 * axis + b))
@@ -254,29 +252,14 @@ def carry_moment(block, i, k, work):
 def move_node(block, i, k, p, pdot, work):
     """Velocity, gravity, speeds and pdot of node i in the forward sweep of the extended system."""
     c, w = node_row(i), work_row(i)
-    kw, vi = work_row(k if k >= 0 else whole(block, N_NODES)), whole(block, c + VI)
+    kw = work_row(k if k >= 0 else whole(block, N_NODES))
     X = get_frame(work, w + W_G)
     put_pair(work, w + W_V, motion_to_child(X, get_pair(work, kw + W_V)))
     g = mul(X[0], get3(work, kw + W_GRAVITY))
     put3(work, w + W_GRAVITY, g)
     node_speeds(block, i, p, work)
-    force = omega_times(get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_PHI))
-    turning = sub(cross(get3(work, w + W_MOMENT), g), force[1])
-    if whole(block, c + KIND) == BALL:
-        put3(pdot, vi, turning)
-    else:
-        put_pair(pdot, vi, (sub(scale(get(block, c + SUBTREE_MASS), g), force[0]), turning))
-
-
-@piece
-def put_node_rates(block, i, q, qdot, work):
-    """qdot of node i for the speeds in the workspace."""
-    c = node_row(i)
-    qi, at = whole(block, c + QI), speeds_at(block) + whole(block, c + VI)
-    if whole(block, c + KIND) == BALL:
-        put_quaternion_rate(q, qi, get3(work, at), qdot)
-    else:
-        put_free_rate(q, qi, get_pair(work, at), qdot)
+    v, mu = get_pair(work, w + W_V), get_pair(work, rotors_at(block) + R_PHI)
+    put_momentum_rates(block, c, v, mu, get3(work, w + W_MOMENT), g, pdot)
 
 
 @piece
@@ -286,11 +269,10 @@ def node_speeds(block, i, x, work):
     For forces x and accelerations instead of momenta and speeds the same.
     """
     c, w, v, at = node_row(i), work_row(i), work_row(i) + W_V, rotors_at(block)
-    kind, vi = whole(block, c + KIND), whole(block, c + VI)
-    speeds = speeds_at(block) + vi
+    n, speeds = freedoms(block, c), speeds_at(block) + whole(block, c + VI)
     eliminate_node(block, i, x, work)
-    for a in range(freedoms(kind)):
-        axis, U = twist_axis(kind, a), at + R_U + 6 * a
+    for a in range(n):
+        axis, U = 6 - n + a, at + R_U + 6 * a
         put(work, speeds + a, 0.0)
         for b in range(6):
             put(work, speeds + a, fma(get(work, U + b), get(work, v + b), get(work, speeds + a)))

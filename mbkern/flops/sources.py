@@ -8,7 +8,6 @@ from typing import Any
 from .. import plain
 from ..core import constants as L
 from ..inputs import Array
-from ..model.joint import Step
 from ..model.model import Model
 from ..workspace import places
 
@@ -21,7 +20,7 @@ def rebound(function: Any, **names: Any) -> FunctionType:
 def with_drives(model: Model) -> tuple[Array, list[Any]]:
     """The model's block and its drives; in the block, a compiled drive has its place in the list for an address."""
     drives = [element.amount for body in model.body_specs for element in body.joint.elements
-              if isinstance(element, Step) and element.is_driven]
+              if element.is_driven]
     block = model.block.copy()
     for d in range(len(drives)):
         row = places.drive_row(block, d)

@@ -11,7 +11,6 @@ from ..errors import IntegrationError, StateError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..methods import METHODS
-from ..model.joint import Free, Step
 from .events import EventRecord
 from .kernels.dense import evaluate_dense
 from .kernels.energies import energies
@@ -213,7 +212,7 @@ class Solution:
         if self.t.size == 0 or self._loads:
             return drift
         model = self.system.model
-        driven = any(isinstance(e, Step) and e.is_driven for body in model.body_specs for e in body.joint.elements)
+        driven = any(e.is_driven for body in model.body_specs for e in body.joint.elements)
         if driven:
             return drift
         if not model.damping.any():
@@ -221,7 +220,7 @@ class Solution:
             drift["energy"] = float(np.abs(H - H[0]).max())
         roots = [i for i, body in enumerate(model.body_specs) if body.parent < 0]
         floating = not np.any(model.gravity) and all(
-            len(model.body_specs[i].joint.elements) == 1 and isinstance(model.body_specs[i].joint.elements[0], Free)
+            len(model.body_specs[i].joint.elements) == 1 and model.body_specs[i].joint.elements[0].nv == 6
             and not any(model.body_specs[i].damping) and model.body_specs[i].armature is None for i in roots)
         if floating:
             chosen = np.unique(np.linspace(0, self.t.size - 1, SAMPLES).astype(int))

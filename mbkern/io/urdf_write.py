@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..model.joint import Ball, Free, Step
-from ..model.lowering import turn
+from ..model.joint import Element
+from ..model.lowering import displaced
 from ..model.model import WORLD, Body
 from .urdf import NO_LIMIT
 
@@ -69,15 +69,12 @@ class _Writer:
         parent = WORLD if body.parent < 0 else self.model.body_names[body.parent]
         R, r = np.array(body.rotation), np.array(body.position)
         elements = body.joint.elements
-        moving = [k for k, element in enumerate(elements) if not (isinstance(element, Step) and element.is_constant)]
+        moving = [k for k, element in enumerate(elements) if not element.is_constant]
         v = 0
         for k, element in enumerate(elements):
-            if isinstance(element, Step) and element.is_constant:
-                assert isinstance(element.amount, float)
-                if element.move == "rotate":
-                    R = R @ np.array(turn(element.axis, element.amount)).T
-                else:
-                    r = r + R @ (element.amount * np.array(element.axis))
+            if element.is_constant:
+                G, rho = displaced(element)
+                R, r = R @ np.array(G).T, r + R @ np.array(rho)
                 continue
             last = k == len(elements) - 1
             link = body.name if last else self._fresh(f"{body.name}.{moving.index(k)}", self.links)
@@ -91,24 +88,19 @@ class _Writer:
             name = self._fresh(f"{body.name}.fixed" if moving else body.name, self.joints)
             self._write_joint(name, "fixed", parent, body.name, R, r, "")
 
-    def _joint(self, body: Body, element: Step | Ball | Free, v: int, v_offset: int, parent: str, link: str,
+    def _joint(self, body: Body, element: Element, v: int, v_offset: int, parent: str, link: str,
                R: NDArray[np.float64], r: NDArray[np.float64]) -> None:
-        if isinstance(element, Ball):
-            raise ModelError("URDF has no ball joint; use euler_ball, three rotations")
-        if isinstance(element, Step) and element.is_driven:
-            raise ModelError("URDF has no driven joints")
+        if not element.urdf:
+            raise ModelError(element.no_urdf)
         damping, friction = body.damping[v : v + element.nv], (body.friction or (0.0,) * 6)[v : v + element.nv]
         if len(set(damping)) > 1 or len(set(friction)) > 1:
             raise ModelError(f"URDF has one damping and one friction a joint, not {damping} and {friction}")
         lower, upper, velocity, effort = (float(row[v_offset + v]) for row in self.model.limits)
-        more = ""
-        if isinstance(element, Free):
-            kind, name = "floating", self.model.coordinate_names[self._q_index(v_offset + v)].removesuffix(".x")
-        else:
-            name = self.model.coordinate_names[self._q_index(v_offset + v)]
-            bounded = math.isfinite(lower) or math.isfinite(upper)
-            kind = "prismatic" if element.move == "translate" else "revolute" if bounded else "continuous"
-            more = f'<axis xyz="{_numbers(element.axis)}"/>'
+        first = self.model.coordinate_names[self._q_index(v_offset + v)]
+        kind, name = element.urdf, first.removesuffix(element.coordinate_parts[0])
+        if kind == "revolute" and not (math.isfinite(lower) or math.isfinite(upper)):
+            kind = "continuous"
+        more = f'<axis xyz="{_numbers(element.axis)}"/>' if any(element.axis) else ""
         limit = {"lower": lower, "upper": upper} if kind in ("revolute", "prismatic") else {}
         limit |= {"effort": effort, "velocity": velocity}
         if limit and (kind in ("revolute", "prismatic") or math.isfinite(effort) or math.isfinite(velocity)):

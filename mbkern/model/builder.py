@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model.checks import Mat3, Vec3
-from mbkern.model.joint import Element, Free, Joint, Step, as_joint
+from mbkern.model.joint import Element, Joint, as_joint
 from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
 from mbkern.model.visual import Visual, visual
 
@@ -63,7 +63,7 @@ class ModelBuilder:
         self,
         name: str,
         parent: str = WORLD,
-        joint: Joint | Step | Sequence[Any] | None = None,
+        joint: Joint | Element | Sequence[Any] | None = None,
         mass: float = 0.0,
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
@@ -375,7 +375,7 @@ def _check_springs(body: Body, who: str) -> None:
         raise ModelError(f"{who}: stiffness must not be negative, got {body.stiffness}; apply tau to drive a joint")
     start = 0
     for element in body.joint.elements:
-        if not isinstance(element, Step) and any(body.stiffness[start : start + element.nv]):
+        if element.quaternion is not None and any(body.stiffness[start : start + element.nv]):
             raise ModelError(
                 f"{who}: a spring on a quaternion joint has no single coordinate; stiffness must be 0 for "
                 f"the freedoms of its {element} joint, got {body.stiffness}; use euler_ball, or apply tau"
@@ -414,7 +414,7 @@ def _moving(body: Body) -> list[tuple[tuple[Element, int], float]]:
 
 
 def _translates(element: Element, j: int) -> bool:
-    return j < 3 if isinstance(element, Free) else isinstance(element, Step) and element.move == "translate"
+    return j in element.slides
 
 
 def _parents_first(parents: list[int], names: list[str]) -> list[int]:

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model.checks import Vec3
 from mbkern.model.drives import Drive
+from mbkern.model.rotations import Array, quaternion_matrices, turns
 
 DEEPEST = 100  # of lists of steps in one another
 
@@ -25,8 +28,108 @@ Amount: TypeAlias = float | Drive | None
 MAX_FREEDOMS = 6
 
 
+QUATERNION = (".qw", ".qx", ".qy", ".qz")
+POSITION = (".x", ".y", ".z")
+LINEAR = (".vx", ".vy", ".vz")
+ANGULAR = (".wx", ".wy", ".wz")
+
+
+class Element:
+    """What an element of a joint tells about itself. The rest of the package knows elements by this description only.
+
+    Attributes
+    ----------
+    move : str
+        Its word, in texts and in files.
+    name : str or None
+    nq, nv : int
+        Configuration numbers and freedoms.
+    axis : (3,) tuple
+        Unit vector in the current frame; zero where there is none.
+    amount : None, float or Drive
+    node : str
+        The kind of node that it becomes (:mod:`mbkern.core.layout`); a driven one has DRIVEN_ before it.
+    about, along : float
+        Of a step: how far it turns about, and moves along, its axis for a unit of the amount (rad, m).
+    slides : tuple of int
+        The freedoms that move and do not turn; their coordinates are lengths and have the same places.
+    quaternion : int or None
+        Where its unit quaternion begins among its configuration numbers.
+    coordinate_parts, speed_parts : tuple of str
+        What is added to its name to name these numbers.
+    fields : tuple of str
+        What a file says about it besides its move, in the order of the constructor.
+    drawn : tuple of str
+        The roles of the shapes that show it (:mod:`mbkern.viz.scene`).
+    urdf : str
+        The type of joint that URDF has for it; empty where there is none, and `no_urdf` says what to do.
+    """
+
+    __slots__ = ()
+    move: str
+    name: str | None
+    nq: int
+    nv: int
+    axis: Vec3 = checks.ZERO3
+    amount: Amount = None
+    node: str
+    about = along = 0.0
+    slides: tuple[int, ...] = ()
+    quaternion: int | None = None
+    coordinate_parts: tuple[str, ...] = ("",)
+    speed_parts: tuple[str, ...] = ("",)
+    fields: tuple[str, ...] = ("name",)
+    drawn: tuple[str, ...] = ()
+    urdf: str = ""
+    no_urdf: str = ""
+
+    @property
+    def is_coordinate(self) -> bool:
+        """Whether it has generalized coordinates."""
+        return self.amount is None
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether the amount is a prescribed function of time."""
+        return isinstance(self.amount, Drive)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the amount is a fixed number."""
+        return not (self.is_coordinate or self.is_driven)
+
+    @classmethod
+    def made(cls, move: str, **fields: Any) -> Element:
+        """The element of that word with these `fields`."""
+        return cls(**fields)
+
+    def moved(self, R: Array, r: Array, q: Array, t: Array) -> tuple[Array, Array]:
+        """Frames (R, r) of many states after the element has moved them: q its own numbers, a row for each time t."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.move
+
+
+@dataclass(frozen=True)
+class Move:
+    """One way to move along or about an axis: what `Element` says of it."""
+
+    node: str
+    about: float
+    along: float
+    drawn: tuple[str, ...]
+    urdf: str
+
+
+MOVES = {
+    "rotate": Move("REVOLUTE", 1.0, 0.0, ("revolute",), "revolute"),
+    "translate": Move("PRISMATIC", 0.0, 1.0, ("prismatic",), "prismatic"),
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Element):
     """One rotation or translation; made by `rotate` and `translate`.
 
     Attributes
@@ -44,39 +147,78 @@ class Step:
     axis: Vec3
     amount: Amount = None
     name: str | None = None
+    fields = ("axis", "amount", "name")
 
     def __post_init__(self) -> None:
-        if self.move not in ("rotate", "translate"):
+        if self.move not in MOVES:
             raise ModelError(f"step: move must be 'rotate' or 'translate', got {checks.show(self.move)}")
         object.__setattr__(self, "axis", checks.axis(self.axis, f"{self.move}: axis"))
         if self.amount is not None and not isinstance(self.amount, Drive):
             object.__setattr__(self, "amount", _constant(self.amount, self.move))
         _check_name(self.name, self.move)
 
-    @property
-    def is_coordinate(self) -> bool:
-        """Whether the amount is a generalized coordinate."""
-        return self.amount is None
+    @classmethod
+    def made(cls, move: str, **fields: Any) -> Step:
+        """The step of that word with these `fields`."""
+        return cls(move, **fields)  # type: ignore[arg-type]  # the step checks it
 
     @property
-    def is_driven(self) -> bool:
-        """Whether the amount is a prescribed function of time."""
-        return isinstance(self.amount, Drive)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the amount is a fixed number."""
-        return not (self.is_coordinate or self.is_driven)
-
-    @property
-    def nq(self) -> int:
+    def nq(self) -> int:  # type: ignore[override]
         """Configuration numbers: 1 for a coordinate, else 0."""
         return int(self.is_coordinate)
 
     @property
-    def nv(self) -> int:
+    def nv(self) -> int:  # type: ignore[override]
         """Freedoms: 1 for a coordinate, else 0."""
         return int(self.is_coordinate)
+
+    @property
+    def node(self) -> str:  # type: ignore[override]
+        """The kind of node that it becomes."""
+        return MOVES[self.move].node
+
+    @property
+    def about(self) -> float:  # type: ignore[override]
+        """How far it turns about its axis for a unit of the amount, rad."""
+        return MOVES[self.move].about
+
+    @property
+    def along(self) -> float:  # type: ignore[override]
+        """How far it moves along its axis for a unit of the amount, m."""
+        return MOVES[self.move].along
+
+    @property
+    def slides(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The freedoms that move and do not turn."""
+        return () if self.about or not self.nv else (0,)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The roles of the shapes that show it."""
+        return () if self.is_constant else MOVES[self.move].drawn
+
+    @property
+    def urdf(self) -> str:  # type: ignore[override]
+        """The type of joint that URDF has for it."""
+        return "" if self.is_driven else MOVES[self.move].urdf
+
+    @property
+    def no_urdf(self) -> str:  # type: ignore[override]
+        """Why URDF has none."""
+        return "URDF has no driven joints"
+
+    def moved(self, R: Array, r: Array, q: Array, t: Array) -> tuple[Array, Array]:
+        """Frames (R, r) of many states after the step has moved them."""
+        if self.amount is None:
+            amount = q[:, 0]
+        elif isinstance(self.amount, Drive):
+            amount = np.array([self.amount(float(time))[0] for time in t])
+        else:
+            amount = np.full(len(t), self.amount)
+        axis = np.array(self.axis)
+        if self.along:
+            r = r + (self.along * amount)[:, None] * (R @ axis)
+        return (R @ turns(axis, self.about * amount) if self.about else R), r
 
     def __str__(self) -> str:
         axis = next((name for name, unit in checks.AXES.items() if unit == self.axis), None)
@@ -88,52 +230,66 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Ball:
-    """Three rotational freedoms on a unit quaternion (w, x, y, z), body -> parent; made by `ball`."""
+class Ball(Element):
+    """Three rotational freedoms on a unit quaternion (w, x, y, z), body -> parent; made by `ball`.
+
+    Four configuration numbers; the speeds are the angular velocity in body axes.
+    """
 
     name: str | None = None
+    move = "ball"
+    nq = 4
+    nv = 3
+    node = "BALL"
+    quaternion = 0
+    coordinate_parts = QUATERNION
+    speed_parts = ANGULAR
+    drawn = ("ball",)
+    no_urdf = "URDF has no ball joint; use euler_ball, three rotations"
 
     def __post_init__(self) -> None:
         _check_name(self.name, "ball")
 
-    @property
-    def nq(self) -> int:
-        """Configuration numbers: 4."""
-        return 4
-
-    @property
-    def nv(self) -> int:
-        """Freedoms: 3, the angular velocity in body axes."""
-        return 3
+    def moved(self, R: Array, r: Array, q: Array, t: Array) -> tuple[Array, Array]:
+        """Frames (R, r) of many states after the joint has turned them."""
+        return R @ quaternion_matrices(q), r
 
     def __str__(self) -> str:
-        return "ball"
+        return self.move
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
-    """Six freedoms: position, then a unit quaternion (w, x, y, z), body -> parent; made by `free`."""
+class Free(Element):
+    """Six freedoms: position, then a unit quaternion (w, x, y, z), body -> parent; made by `free`.
+
+    Seven configuration numbers; the speeds are the velocity of the body origin and the angular velocity, both in body
+    axes.
+    """
 
     name: str | None = None
+    move = "free"
+    nq = 7
+    nv = 6
+    node = "FREE"
+    slides = (0, 1, 2)
+    quaternion = 3
+    coordinate_parts = POSITION + QUATERNION
+    speed_parts = LINEAR + ANGULAR
+    urdf = "floating"
 
     def __post_init__(self) -> None:
         _check_name(self.name, "free")
 
-    @property
-    def nq(self) -> int:
-        """Configuration numbers: 7."""
-        return 7
-
-    @property
-    def nv(self) -> int:
-        """Freedoms: 6, the velocity of the body origin and the angular velocity, both in body axes."""
-        return 6
+    def moved(self, R: Array, r: Array, q: Array, t: Array) -> tuple[Array, Array]:
+        """Frames (R, r) of many states after the joint has moved them."""
+        return R @ quaternion_matrices(q[:, 3:]), r + np.einsum("mij,mj->mi", R, q[:, :3])
 
     def __str__(self) -> str:
-        return "free"
+        return self.move
 
 
-Element: TypeAlias = Step | Ball | Free
+#: All elements by their word; their order gives the codes of `Model.steps`.
+ELEMENTS: dict[str, type[Element]] = {"rotate": Step, "translate": Step, "ball": Ball, "free": Free}
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +545,7 @@ def weld() -> Joint:
 def _flatten(value: Any, depth: int = 0) -> Iterable[Element]:
     if depth > DEEPEST:
         raise ModelError(f"joint: lists are nested more than {DEEPEST} deep; does one contain itself?")
-    if isinstance(value, Step | Ball | Free):
+    if isinstance(value, Element):
         yield value
     elif isinstance(value, Joint):
         yield from value.elements

@@ -21,7 +21,7 @@ from ..core.jit import STAMP_NUMBER
 from . import rigid
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
 from .frames import choose_frames
-from .joint import Ball, Step
+from .joint import Element
 
 if TYPE_CHECKING:
     from .model import Model
@@ -67,6 +67,13 @@ def turn(axis: Vector, angle: float) -> Matrix:
     return _vec3.matmul(_vec3.transpose(W), joints.turned_z(W, float(angle)))
 
 
+def displaced(step: Element) -> Frame:
+    """The frame after a constant step in the one before it."""
+    assert isinstance(step.amount, float)
+    G = turn(step.axis, step.about * step.amount) if step.about else EYE
+    return G, _vec3.scale(step.along * step.amount, step.axis)
+
+
 def lower(model: Model) -> np.ndarray:
     """Pack a model into the block that the kernels read (read-only; layout in :mod:`mbkern.core.layout`)."""
     block = np.array(numbers(model.body_specs, model.gravity.tolist()), dtype=np.float64)
@@ -85,7 +92,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     bodies: list[list[Any]] = []
     described: list[list[Any]] = []  # of each body: mass, centre of mass, inertia
     coordinates: list[list[float]] = []
-    drives: list[tuple[Drive, int]] = []
+    drives: list[Drive] = []
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
     last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
     last_child: dict[int, int] = {}
@@ -96,28 +103,22 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
         X = _spatial.compose((_vec3.transpose(spec.rotation), spec.position), X)
         first_node, first_speed = len(nodes), vi
         for element in spec.joint.elements:
-            if isinstance(element, Step) and element.is_constant:
-                assert isinstance(element.amount, float)
-                fixed = (turn(element.axis, element.amount), ORIGIN[1]) if element.move == "rotate" else (
-                    EYE, _vec3.scale(element.amount, element.axis))
-                X = _spatial.compose(fixed, X)
+            if element.is_constant:
+                X = _spatial.compose(displaced(element), X)
                 continue
-            if isinstance(element, Step):
+            place, index, kind = X, qi, getattr(L, element.node)
+            X = ORIGIN
+            if any(element.axis):
                 W = aligned(element.axis)
-                place = (_vec3.matmul(W, X[0]), X[1])
-                X = (_vec3.transpose(W), ORIGIN[1])
-                rotates = element.move == "rotate"
-                if element.is_driven:
-                    kind, index = (L.DRIVEN_REVOLUTE if rotates else L.DRIVEN_PRISMATIC), len(drives)
-                    assert isinstance(element.amount, Drive)
-                    drives.append((element.amount, len(nodes)))
-                else:
-                    kind, index = (L.REVOLUTE if rotates else L.PRISMATIC), qi
-            else:
-                kind, index, place, X = (L.BALL if isinstance(element, Ball) else L.FREE), qi, X, ORIGIN
-                quaternions += 1
+                place, X = (_vec3.matmul(W, place[0]), place[1]), (_vec3.transpose(W), ORIGIN[1])
+            if isinstance(element.amount, Drive):
+                index, kind = len(drives), getattr(L, f"DRIVEN_{element.node}")
+                drives.append(element.amount)
+            quaternions += element.quaternion is not None
             row: list[Any] = [0.0] * L.NODE
             row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
+            row[L.DOFS] = element.nv
+            row[L.QUATERNION] = -1 if element.quaternion is None else qi + element.quaternion
             row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
             row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
             before = last_speed[node] if node >= 0 else -1
@@ -127,7 +128,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             last_speed.append(vi + element.nv - 1 if element.nv else before)
             armature = (spec.armature or (0.0,) * spec.joint.nv)[vi - first_speed:vi - first_speed + element.nv]
             row[L.ROTOR] = float(any(armature))
-            if any(armature) and isinstance(element, Step):
+            if any(armature) and element.nv == 1:
                 row[L.ROTOR_INERTIA] = armature[0]
             elif any(armature):
                 rotors_size = _rotors.SIZE
@@ -135,7 +136,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
                 k = vi + j - first_speed
                 depth = int(row[L.DEPTH]) + j
                 coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
-                                    qi if isinstance(element, Step) else -1,
+                                    qi if element.quaternion is None else -1,
                                     vi + j - 1 if j else before, depth, mass_size, armature[j],
                                     6 - spec.joint.nv + sum(map(bool, spec.armature[:k])) if armature[j] else -1])
                 mass_size += depth + 1
@@ -228,12 +229,12 @@ def _rooted_arrays(mass: Any, com: Any, J: Any) -> list[np.ndarray]:
         return [np.where(regular, number, 0.0) for number in factor]
 
 
-def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:
+def _drive_rows(drives: list[Drive], tables_at: int) -> list[float]:
     """Drive rows, and behind them the tables of polynomials and splines."""
     L = _layout
     rows: list[float] = []
     tables: list[float] = []
-    for drive, node in drives:
+    for drive in drives:
         at = tables_at + len(tables)
         data: list[Any]
         if isinstance(drive, Harmonic):
@@ -247,5 +248,5 @@ def _drive_rows(drives: list[tuple[Drive, int]], tables_at: int) -> list[float]:
         else:
             assert isinstance(drive, Function)
             kind, data = L.FUNCTION, []  # the address of its compiled form is known only in the running process
-        rows += [kind, node, *data, *[0.0] * (L.DRIVE - 2 - len(data))]
+        rows += [kind, *data, *[0.0] * (L.DRIVE - 1 - len(data))]
     return rows + tables

@@ -6,7 +6,7 @@ here (record arrays, offsets, names, the packed block of the kernels) is derived
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -19,7 +19,7 @@ from mbkern.errors import FrozenError, ModelError
 from mbkern.lazy import cached_property
 from mbkern.model import checks
 from mbkern.model.checks import Mat3, Vec3
-from mbkern.model.joint import Ball, Element, Free, Joint, Step
+from mbkern.model.joint import ELEMENTS, Element, Joint
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 WORLD = "world"
 
-#: Codes of `Model.steps`.
-ROTATE, TRANSLATE, BALL, FREE = 0, 1, 2, 3
+#: Codes of `Model.steps`; those of moves are the places of `ELEMENTS`.
 COORDINATE, CONSTANT, DRIVEN = 0, 1, 2
 
 STEP_DTYPE = np.dtype(
@@ -39,11 +38,6 @@ STEP_DTYPE = np.dtype(
         ("value", np.float64), ("q_index", np.int64), ("v_index", np.int64),
     ]
 )  # fmt: skip
-
-_QUATERNION = ("qw", "qx", "qy", "qz")
-_POSITION = ("x", "y", "z")
-_LINEAR = ("vx", "vy", "vz")
-_ANGULAR = ("wx", "wy", "wz")
 
 
 class Limits(NamedTuple):
@@ -312,9 +306,9 @@ class Model:
     def steps(self) -> np.recarray[Any, Any]:
         """One read-only record per joint element, body by body.
 
-        Fields: body; move (0 rotate, 1 translate, 2 ball, 3 free); kind (0 coordinate, 1 constant, 2 driven);
-        axis (3), zero for ball and free; value, the constant amount or NaN; q_index and v_index, where its
-        numbers start in q and in the speeds, -1 if it has none.
+        Fields: body; move (place in `ELEMENTS`: 0 rotate, 1 translate, 2 ball, 3 free, ...); kind (0 coordinate,
+        1 constant, 2 driven); axis (3), zero for ball and free; value, the constant amount or NaN; q_index and
+        v_index, where its numbers start in q and in the speeds, -1 if it has none.
 
         Examples
         --------
@@ -482,10 +476,7 @@ class Model:
         """
         rng = np.random.default_rng(seed)
         q = rng.uniform(-1.0, 1.0, self.nq)
-        moves = self.steps[(self.steps.move == TRANSLATE) & (self.steps.kind == COORDINATE)]
-        q[moves.q_index] *= 0.5
-        for offset in (0, 1, 2):
-            q[self.steps.q_index[self.steps.move == FREE] + offset] *= 0.5
+        q[[at + place for at, element in self._placed_elements for place in element.slides]] *= 0.5
         parts = self._quaternions[:, None] + np.arange(4)
         quaternions = rng.normal(size=parts.shape)
         q[parts] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
@@ -524,9 +515,15 @@ class Model:
     @cached_property
     def _quaternions(self) -> NDArray[np.int64]:
         """Where the quaternions start in q."""
-        steps = self.steps
-        starts = np.where(steps.move == FREE, steps.q_index + 3, steps.q_index)
-        return _frozen(np.asarray(starts[(steps.move == BALL) | (steps.move == FREE)]))
+        places = [at + e.quaternion for at, e in self._placed_elements if e.quaternion is not None]
+        return _frozen(np.array(places, np.int64))
+
+    @property
+    def _placed_elements(self) -> list[tuple[int, Element]]:
+        """All elements with coordinates, and where these begin in q."""
+        elements = [element for body in self.body_specs for element in body.joint.elements if element.nq]
+        ends = np.cumsum([element.nq for element in elements], dtype=np.int64).tolist()
+        return [(end - element.nq, element) for end, element in zip(ends, elements, strict=True)]
 
     # ---- many machines
 
@@ -769,11 +766,7 @@ def _spatial_inertia(
 
 def _step_record(element: Element) -> tuple[int, int, Vec3, float]:
     """(move, kind, axis, value) of `Model.steps`."""
-    if isinstance(element, Ball):
-        return BALL, COORDINATE, checks.ZERO3, np.nan
-    if isinstance(element, Free):
-        return FREE, COORDINATE, checks.ZERO3, np.nan
-    move = ROTATE if element.move == "rotate" else TRANSLATE
+    move = list(ELEMENTS).index(element.move)
     if element.is_coordinate:
         return move, COORDINATE, element.axis, np.nan
     if element.is_driven:
@@ -789,17 +782,9 @@ def _joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, 
         moving = [element for element in body.joint.elements if element.nv]
         for k, element in enumerate(moving):
             stem = element.name or (body.name if len(moving) == 1 else f"{body.name}.{k}")
-            coordinates.extend(_names_of(element, stem, _QUATERNION, _POSITION))
-            speeds.extend(_names_of(element, stem, _ANGULAR, _LINEAR))
+            coordinates.extend(stem + part for part in element.coordinate_parts)
+            speeds.extend(stem + part for part in element.speed_parts)
     return tuple(coordinates), tuple(speeds)
-
-
-def _names_of(element: Element, stem: str, angular: tuple[str, ...], linear: tuple[str, ...]) -> Iterator[str]:
-    if isinstance(element, Step):
-        yield stem
-        return
-    for part in (linear + angular) if isinstance(element, Free) else angular:
-        yield f"{stem}.{part}"
 
 
 def _check_unique(names: tuple[str, ...], bodies: tuple[Body, ...]) -> None:

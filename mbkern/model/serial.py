@@ -17,7 +17,7 @@ from mbkern.errors import MissingFileError, ModelError
 from mbkern.model import checks
 from mbkern.model.builder import ModelBuilder
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
-from mbkern.model.joint import Amount, Ball, Element, Free, Joint, Step
+from mbkern.model.joint import ELEMENTS, Element, Joint
 from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
 
 FORMAT = "mbkern-model"
@@ -28,7 +28,6 @@ _DRIVES: dict[str, tuple[type[Drive], tuple[str, ...]]] = {
     "polynomial": (Polynomial, ("coeffs",)),
     "spline": (Spline, ("t", "x")),
 }
-_QUATERNION_JOINTS: dict[str, type[Ball] | type[Free]] = {"ball": Ball, "free": Free}
 _BODY_FIELDS = ("mass", "com", "inertia", "position", "rotation", "stiffness", "damping", "rest")
 #: Written only where they say something, so that files without them read the same in every release of version 1.
 _OPTIONAL_FIELDS = ("limits", "friction", "armature", "check_inertia")
@@ -184,19 +183,12 @@ def _limits_from_dict(data: Any, what: str) -> Limits:
 
 
 def _element_to_dict(element: Element) -> dict[str, Any]:
-    if not isinstance(element, Step):
-        return {"move": str(element), "name": element.name}
-    return {
-        "move": element.move,
-        "axis": list(element.axis),
-        "amount": _amount_to_plain(element.amount),
-        "name": element.name,
-    }
+    return {"move": element.move, **{name: _field_to_plain(getattr(element, name)) for name in element.fields}}
 
 
-def _amount_to_plain(amount: Amount) -> Any:
+def _field_to_plain(amount: Any) -> Any:
     if not isinstance(amount, Drive):
-        return amount
+        return _plain(amount)
     for word, (kind, names) in _DRIVES.items():
         if isinstance(amount, kind):
             return {"drive": word, **{name: _plain(getattr(amount, name)) for name in names}}
@@ -216,13 +208,12 @@ def _joint_from_dict(data: Any, what: str) -> Joint:
 
 def _element_from_dict(data: Any, what: str) -> Element:
     move = data.get("move") if isinstance(data, dict) else None
-    if isinstance(move, str) and move in _QUATERNION_JOINTS:
-        entry = _fields(data, what, ("move", "name"))
-        return _named(what, lambda: _QUATERNION_JOINTS[move](entry["name"]))
-    entry = _fields(data, what, ("move", "axis", "amount", "name"))
-    if isinstance(entry["amount"], dict):
+    if not isinstance(move, str) or move not in ELEMENTS:
+        raise ModelError(f"{what}: move must be one of {', '.join(map(repr, ELEMENTS))}, got {checks.show(move)}")
+    entry = _fields(data, what, ("move", *ELEMENTS[move].fields))
+    if isinstance(entry.get("amount"), dict):
         entry["amount"] = _drive_from_dict(entry["amount"], f"{what}: amount")
-    return _named(what, lambda: Step(**entry))
+    return _named(what, lambda: ELEMENTS[move].made(**entry))
 
 
 def _drive_from_dict(data: dict[str, Any], what: str) -> Drive:

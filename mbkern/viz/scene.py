@@ -15,9 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelWarning
-from ..model.checks import axis as unit_axis
-from ..model.drives import Drive
-from ..model.joint import Ball, Element, Free, Step
 from ..model.model import WORLD, Body, Model
 from ..model.visual import Visual, equivalent
 from . import meshes
@@ -25,7 +22,6 @@ from .part import MeshError, Part
 
 Array = NDArray[np.float64]
 Kind = Literal["capsule", "cylinder", "box", "sphere", "ellipsoid", "mesh"]
-Role = Literal["body", "revolute", "prismatic", "ball", "com", "ground"]
 
 #: Radius of a rod as part of the typical length of a body.
 THICKNESS = 0.06
@@ -36,6 +32,10 @@ SAMPLES = 150
 #: What a rotation, a translation, a quaternion, a centre of mass and the ground are painted in.
 COLORS: dict[str, str] = {
     "revolute": "#e8743b", "prismatic": "#19a979", "ball": "#945ecf", "com": "#e5484d", "ground": "#8a919c",
+}  # fmt: skip
+#: Shape, half its length along the axis and its radius (in radii of a body) for each role of a joint.
+JOINT_SHAPES: dict[str, tuple[Kind, float, float]] = {
+    "revolute": ("cylinder", 2.4, 1.4), "prismatic": ("box", 2.0, 1.4), "ball": ("sphere", 0.0, 1.7),
 }  # fmt: skip
 BODY_COLORS = ("#5899da", "#e8a33d", "#6fb98f", "#d9687a", "#8c7ccf", "#4bb3c3", "#c7a46b", "#9aa5b1")
 #: A mesh without colour, and a box in the place of a mesh.
@@ -69,7 +69,7 @@ class Shape:
     track: int
     position: Array
     rotation: Array
-    role: Role
+    role: str
     color: str
     body: int
     opacity: float = 1.0
@@ -201,14 +201,14 @@ def carriers(model: Model) -> list[tuple[int, Array, Array]]:
     """Of each body: the moving body that it is welded to (or itself; -1 for the world), and its frame in that one."""
     found: list[tuple[int, Array, Array]] = []
     for i, body in enumerate(model.body_specs):
-        if any(not (isinstance(element, Step) and element.is_constant) for element in body.joint.elements):
+        if any(not element.is_constant for element in body.joint.elements):
             found.append((i, np.eye(3), np.zeros(3)))
             continue
         track, R, r = found[body.parent] if body.parent >= 0 else (-1, np.eye(3), np.zeros(3))
         r = (r + R @ np.array(body.position))[None]
         R = (R @ np.array(body.rotation))[None]
         for element in body.joint.elements:
-            R, r = _moved(R, r, element, np.zeros((1, 0)), np.zeros(1))
+            R, r = element.moved(R, r, np.zeros((1, 0)), np.zeros(1))
         found.append((track, R[0], r[0]))
     return found
 
@@ -234,7 +234,7 @@ def _tracks(model: Model, q: Array, t: Array) -> tuple[Array, Array, list[list[i
         elements = body.joint.elements
         tracks = []
         for k, element in enumerate(elements):
-            R, r = _moved(R, r, element, q[:, at : at + element.nq], t)
+            R, r = element.moved(R, r, q[:, at : at + element.nq], t)
             at += element.nq
             if k == len(elements) - 1:
                 tracks.append(i)
@@ -245,43 +245,6 @@ def _tracks(model: Model, q: Array, t: Array) -> tuple[Array, Array, list[list[i
         rotations[i], positions[i] = R, r
         places.append(tracks)
     return np.stack(rotations, axis=1), np.stack(positions, axis=1), places
-
-
-def _moved(R: Array, r: Array, element: Element, q: Array, t: Array) -> tuple[Array, Array]:
-    """The frame (R, r) after one element of a joint has moved it."""
-    if isinstance(element, Ball):
-        return R @ quaternion_matrices(q), r
-    if isinstance(element, Free):
-        return R @ quaternion_matrices(q[:, 3:]), r + np.einsum("mij,mj->mi", R, q[:, :3])
-    if element.is_coordinate:
-        amount = q[:, 0]
-    elif isinstance(element.amount, Drive):
-        amount = np.array([element.amount(float(time))[0] for time in t])
-    else:
-        amount = np.full(len(t), element.amount)
-    if element.move == "translate":
-        return R, r + amount[:, None] * (R @ np.array(element.axis))
-    return R @ turns(np.array(element.axis), amount), r
-
-
-def turns(axis: Array, angle: Array) -> Array:
-    """Rotation matrices about a unit axis (Rodrigues)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    s, c = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
-    return np.eye(3) + s * K + (1.0 - c) * (K @ K)
-
-
-def quaternion_matrices(q: Array) -> Array:
-    """Rotation matrices of quaternions (w, x, y, z) of any length, body -> parent."""
-    w, x, y, z = (q / np.linalg.norm(q, axis=1, keepdims=True)).T
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    ).transpose(2, 0, 1)
 
 
 def matrix_quaternions(R: Array) -> Array:
@@ -379,11 +342,11 @@ def _hex(color: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * x):02x}" for x in color[:3])
 
 
-def _ball(track: int, at: Array, radius: float, role: Role, color: str, body: int) -> Shape:
+def _ball(track: int, at: Array, radius: float, role: str, color: str, body: int) -> Shape:
     return Shape("sphere", (radius,), track, at, np.eye(3), role, color, body)
 
 
-def _rod(kind: Kind, track: int, a: Array, b: Array, radius: float, role: Role, color: str, body: int) -> Shape:
+def _rod(kind: Kind, track: int, a: Array, b: Array, radius: float, role: str, color: str, body: int) -> Shape:
     """A capsule, a cylinder or a square bar from a to b."""
     length = float(np.linalg.norm(b - a))
     size = (1.7 * radius, 1.7 * radius, length) if kind == "box" else (radius, length)
@@ -441,7 +404,7 @@ def _add_rods(scene: Scene, i: int, points: Array, radius: float) -> None:
 
 def _add_ground(scene: Scene, body: Body, radius: float) -> None:
     """What a machine without visual shapes stands on."""
-    if body.parent >= 0 or any(isinstance(element, Free) for element in body.joint.elements):
+    if body.parent >= 0 or any(element.nv == 6 for element in body.joint.elements):
         return
     foot, down = np.array(body.position), scene.up[2] * 0.9 * radius
     scene.shapes.append(
@@ -457,15 +420,13 @@ def _add_joint(scene: Scene, i: int, tracks: list[int], radius: float) -> None:
     body = scene.model.body_specs[i]
     slides = False
     for element, track in zip(body.joint.elements, tracks, strict=True):
-        if isinstance(element, Ball):
-            scene.shapes.append(_ball(track, np.zeros(3), 1.7 * radius, "ball", COLORS["ball"], i))
-        elif isinstance(element, Step) and not element.is_constant:
-            along = np.array(unit_axis(element.axis, "axis"))
-            turns_about = element.move == "rotate"
-            slides |= not turns_about
-            role: Role = "revolute" if turns_about else "prismatic"
-            end = (2.4 if turns_about else 2.0) * radius * along
-            scene.shapes.append(_rod("cylinder" if turns_about else "box", track, -end, end, 1.4 * radius, role,
-                                     COLORS[role], i))
+        slides |= "prismatic" in element.drawn
+        for role in element.drawn:
+            kind, length, width = JOINT_SHAPES[role]
+            end = length * radius * np.array(element.axis)
+            if kind == "sphere":
+                scene.shapes.append(_ball(track, np.zeros(3), width * radius, role, COLORS[role], i))
+            else:
+                scene.shapes.append(_rod(kind, track, -end, end, width * radius, role, COLORS[role], i))
     if slides:
         scene.rails.append(Rail(body.parent, np.array(body.position), i, np.zeros(3)))

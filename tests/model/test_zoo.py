@@ -46,7 +46,7 @@ def test_random_tree_covers_all_joints():
                 driven += isinstance(element, Step) and element.is_driven
                 constant += isinstance(element, Step) and element.is_constant
     assert freedoms == {0, 1, 2, 3, 4, 5, 6}
-    assert elements == {(Step, "rotate"), (Step, "translate"), (Ball, None), (Free, None)}
+    assert elements == {(Step, "rotate"), (Step, "translate"), (Ball, "ball"), (Free, "free")}
     assert driven and constant
 
 
