@@ -24,7 +24,9 @@ from .model.joint import (
     prismatic,
     revolute,
     rotate,
+    screw,
     translate,
+    twist,
     universal,
     weld,
 )
@@ -43,8 +45,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Event", "Joint", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "batch", "cylindrical",
     "drive", "embed", "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf",
-    "load_urdf", "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "textbook", "translate",
-    "universal", "viz", "weld", "zoo",
+    "load_urdf", "planar", "polynomial", "prismatic", "revolute", "rotate", "screw", "spline", "textbook",
+    "translate", "twist", "universal", "viz", "weld", "zoo",
 ]
 
 # loaded on first use: a right-hand side needs none of them

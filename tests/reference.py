@@ -109,8 +109,9 @@ def joint_motion(body, q, u, t):
         else:
             assert isinstance(element, Step)
             axis = np.array(element.axis)
-            rotates = element.move == "rotate"
-            twist = np.array([0.0, 0.0, 0.0, *axis] if rotates else [*axis, 0.0, 0.0, 0.0])[:, None]
+            turning = float(element.move != "translate")
+            moving = {"rotate": 0.0, "translate": 1.0}.get(element.move, getattr(element, "pitch", None))
+            twist = np.array([*(moving * axis), *(turning * axis)])[:, None]
             if element.amount is None:
                 amount, rate, second = q[iq], u[iu : iu + 1], None
                 qdot[iq] = u[iu]
@@ -120,10 +121,8 @@ def joint_motion(body, q, u, t):
                 rate, second = np.array([xdot]), np.array([xddot])
             else:
                 amount, twist, rate, second = element.amount, np.zeros((6, 0)), np.zeros(0), None
-            if rotates:
-                chain.append((carry(rotation_about(axis, amount).T, np.zeros(3)), twist, rate, second))
-            else:
-                chain.append((carry(np.eye(3), axis * amount), twist, rate, second))
+            C_s = carry(rotation_about(axis, turning * amount).T, axis * (moving * amount))
+            chain.append((C_s, twist, rate, second))
     assert iq == len(q) and iu == len(u)
 
     C = np.eye(6)  # product of the later elements' C

@@ -4,7 +4,7 @@
 """
 
 # kinds of nodes
-REVOLUTE, PRISMATIC, BALL, FREE, DRIVEN_REVOLUTE, DRIVEN_PRISMATIC = 0, 1, 2, 3, 4, 5
+REVOLUTE, PRISMATIC, SCREW, BALL, FREE, DRIVEN_REVOLUTE, DRIVEN_PRISMATIC, DRIVEN_SCREW = 0, 1, 2, 3, 4, 5, 6, 7
 GROUND = -1
 # kinds of drives
 HARMONIC, POLYNOMIAL, SPLINE, FUNCTION = 0, 1, 2, 3
@@ -56,7 +56,8 @@ CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, ROOT, OTHER = 0, 1, 2, 3, 4, 5
 ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
 HOME = 43  # where on its axis the frame would be by the description of the joint
 DOFS, QUATERNION = 44, 45  # number of freedoms (0: driven); place of its quaternion in q (-1: none)
-NODE = 46
+PITCH = 46  # of a screw: how far it moves along its axis for a turn by one radian; 0 for all other kinds
+NODE = 47
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5

@@ -12,7 +12,7 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
                pdot = e^T (F* - Omega mu)
 
     M*   articulated inertia (P, Q, R)        phi   momentum that the subtree has when the frame rests
-    e    (0; z) revolute, (z; 0) prismatic, the unit 6x3 or 6x6 for ball and free
+    e    (0; z) revolute, (z; 0) prismatic, (h z; z) screw of pitch h, the unit 6x3 or 6x6 for ball and free
     F*   weight of the subtree: (m g; s x g), m and s its mass and first moment
     r    inertia of the rotor (armature); what else differs where there is one is in :mod:`.rotors`
 
@@ -35,22 +35,23 @@ from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
-    ball_frame, drops_rotor, free_frame, free_velocity, put_free_rate, put_pivot, put_quaternion_rate,
+    ball_frame, drops_rotor, eliminate_screw, free_frame, free_velocity, put_free_rate, put_momentum_rates, put_pivot,
+    put_quaternion_rate, screw_column, screw_pivot,
 )
 from .layout import (
     ALONG_X, ALONG_Z, BALL, BESIDE, BRANCH, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE,
-    FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, OTHER, PARENT, PLACE_RHO,
-    PRISMATIC, QI, REVOLUTE, ROOT, ROTOR, ROTOR_INERTIA, ROUTE, SPIN, SQUARE, SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G,
-    W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6,
-    get_frame, get_inertia, get_pair, margins_at, node_row, put3, put6, put_frame, put_inertia, put_pair, speeds_at,
-    work_row,
+    DRIVEN_SCREW, FREE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, KIND, MASS, MOMENT, N_NODES, ON_GROUND, OTHER,
+    PARENT, PITCH, PLACE_RHO, PRISMATIC, QI, REVOLUTE, ROOT, ROTOR, ROTOR_INERTIA, ROUTE, SCREW, SPIN, SQUARE,
+    SUBTREE_MASS, TILT, TURN, VI, W_ELIM, W_G, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, add_to3, add_to_inertia,
+    add_to_pair, drive_values, get3, get6, get_frame, get_inertia, get_pair, margins_at, node_row, put3, put6,
+    put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
 from .number import fma, get, one_if, put, sincos, whole
 from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_rotor
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
-    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia, trace,
 )
 from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
 from .vec3 import add, axpy, cross, mul, neg, sub, tmul
@@ -194,9 +195,9 @@ def put_turns(block, q, work):
     for i in range(whole(block, N_NODES)):
         c, w = node_row(i), work_row(i)
         kind = whole(block, c + KIND)
-        if kind == REVOLUTE:
+        if kind == REVOLUTE or kind == SCREW:
             put_turn(block, c, w, get(q, whole(block, c + QI)), work)
-        elif kind == DRIVEN_REVOLUTE:
+        elif kind == DRIVEN_REVOLUTE or kind == DRIVEN_SCREW:
             put_turn(block, c, w, get(work, drive_values(block, whole(block, c + QI))), work)
         elif kind == PRISMATIC or kind == DRIVEN_PRISMATIC:
             put(work, w + W_TURN, get(block, c + TURN)); put(work, w + W_TURN + 1, get(block, c + TURN + 1))
@@ -206,7 +207,7 @@ def put_turns(block, q, work):
 def inner_pivot(block, c, w, margin, rotor, p, work):
     """Inertia, 1 / D and y of a revolute node that has children; `rotor` is the inertia of its rotor."""
     M, momentum = get_inertia(work, w + W_P), get(p, whole(block, c + VI)) - get(work, w + W_PHI + 5)
-    d, y = put_pivot(margin, w, M[2][5] + rotor, momentum, M[2], work)
+    d, y = put_pivot(margin, w, M[2][5] + rotor, momentum, trace(M[2]), work)
     return M, d, y
 
 
@@ -242,8 +243,20 @@ def prismatic(block, i, margin, q, p, work):
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     U = column_lz(M)
     d, y = put_pivot(margin, w, U[0][2] + get(block, c + ROTOR_INERTIA),
-                     get(p, whole(block, c + VI)) - phi[0][2], M[0], work)
+                     get(p, whole(block, c + VI)) - phi[0][2], trace(M[0]), work)
     rest = (eliminate_lz(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
+    load = moved(along, get(block, c + SUBTREE_MASS), rest)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def screw(block, i, margin, q, p, work):
+    """Eliminate a screw likewise."""
+    c, w = node_row(i), work_row(i)
+    along = (0.0, 0.0, get(block, c + PITCH) * get(q, whole(block, c + QI)))
+    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+    U, d, y = screw_pivot(block, c, w, margin, M, phi, get(p, whole(block, c + VI)), work)
+    rest = (eliminate_screw(M, U, d), axpy6(y, U, phi), get3(work, w + W_MOMENT))
     load = moved(along, get(block, c + SUBTREE_MASS), rest)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
@@ -267,6 +280,17 @@ def driven_prismatic(block, i, work):
     M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
     rest = (M, axpy6(get(work, at + 1), column_lz(M), phi), get3(work, w + W_MOMENT))
     load = moved((0.0, 0.0, get(work, at)), get(block, c + SUBTREE_MASS), rest)
+    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def driven_screw(block, i, work):
+    c, w = node_row(i), work_row(i)
+    at = drive_values(block, whole(block, c + QI))
+    put(work, margins_at(block) + i, get(work, at + 3))
+    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+    rest = (M, axpy6(get(work, at + 1), screw_column(block, c, M), phi), get3(work, w + W_MOMENT))
+    load = moved((0.0, 0.0, get(block, c + PITCH) * get(work, at)), get(block, c + SUBTREE_MASS), rest)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
 
 
@@ -334,7 +358,7 @@ def join_hinge(block, i, case, margin, p, work):
         chain_rest(block, c, k, work, phi, s)
     elif case == CHAINED_LEAF:
         M, s = leaf_inertia(block, i)
-        d, y = put_pivot(margin, w, M[2][5], get(p, whole(block, c + VI)), M[2], work)
+        d, y = put_pivot(margin, w, M[2][5], get(p, whole(block, c + VI)), trace(M[2]), work)
         chain_inertia(block, c, w, k, M, d, work)
         phi, s = turned_rest(w, column_az(M), y, ZERO6, s, work)
         chain_rest(block, c, k, work, phi, s)
@@ -352,7 +376,7 @@ def join_hinge(block, i, case, margin, p, work):
             beside_rest(block, c, k, work, phi, s)
         else:
             M, s = leaf_inertia(block, i)
-            d, y = put_pivot(margin, w, M[2][5], get(p, whole(block, c + VI)), M[2], work)
+            d, y = put_pivot(margin, w, M[2][5], get(p, whole(block, c + VI)), trace(M[2]), work)
             beside_inertia(block, c, w, k, M, d, work)
             phi, s = turned_rest(w, column_az(M), y, ZERO6, s, work)
             beside_rest(block, c, k, work, phi, s)
@@ -385,6 +409,12 @@ def join_other(block, i, margin, q, p, work):
             join_square(k, work, prismatic(block, i, margin, q, p, work))
         else:
             join_beside(block, c, k, work, prismatic(block, i, margin, q, p, work))
+    elif kind == SCREW:
+        load = screw(block, i, margin, q, p, work)
+        if route == SQUARE:
+            join_square(k, work, load)
+        elif route != ON_GROUND:
+            join_beside(block, c, k, work, load)
     elif whole(block, c + ROTOR) != 0:
         call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
     elif kind == BALL:
@@ -401,8 +431,14 @@ def join_other(block, i, margin, q, p, work):
             join_square(k, work, load)
         elif route != ON_GROUND:
             join_beside(block, c, k, work, load)
-    else:
+    elif kind == DRIVEN_PRISMATIC:
         load = driven_prismatic(block, i, work)
+        if route == SQUARE:
+            join_square(k, work, load)
+        elif route != ON_GROUND:
+            join_beside(block, c, k, work, load)
+    else:
+        load = driven_screw(block, i, work)
         if route == SQUARE:
             join_square(k, work, load)
         elif route != ON_GROUND:
@@ -544,6 +580,16 @@ def move_other(block, i, n, speeds, q, p, qdot, pdot, work):
         put(qdot, qi, rate); put(work, speeds + vi, rate)
         force = omega_times(v, inertia_times_plus(M, v, phi))
         put(pdot, vi, fma(get(block, c + SUBTREE_MASS), g[2], -force[0][2]))
+    elif kind == SCREW:
+        u, o, g = carried(block, c, w, kw, spins, work)
+        h = get(block, c + PITCH)
+        u = along_z(h * get(q, qi), u, o)
+        M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
+        rate = fma(-get(work, w + W_ELIM), dot6(screw_column(block, c, M), (u, o)), get(work, w + W_ELIM + 1))
+        v = ((u[0], u[1], fma(h, rate, u[2])), (o[0], o[1], o[2] + rate))
+        put_motion(work, w, v, g)
+        put(qdot, qi, rate); put(work, speeds + vi, rate)
+        put_momentum_rates(block, c, v, inertia_times_plus(M, v, phi), get3(work, w + W_MOMENT), g, pdot)
     elif whole(block, c + ROTOR) != 0:
         call_rotor(MOVE, block, work, p, pdot, i, k)
         call_rotor(RATES, block, work, q, qdot, i, k)
@@ -572,11 +618,11 @@ def move_other(block, i, n, speeds, q, p, qdot, pdot, work):
         put3(pdot, vi, axpy(get(block, c + SUBTREE_MASS), g, neg(force[0])))
         put3(pdot, vi + 3, sub(cross(get3(work, w + W_MOMENT), g), force[1]))
     else:
-        turns, at = one_if(kind == DRIVEN_REVOLUTE), drive_values(block, qi)
-        x, rate = get(work, at), get(work, at + 1)
+        slides, at = one_if(kind == DRIVEN_PRISMATIC), drive_values(block, qi)
+        x, rate, h = get(work, at), get(work, at + 1), slides + get(block, c + PITCH)
         u, o, g = carried(block, c, w, kw, spins, work)
-        u = along_z((1.0 - turns) * x, u, o)
-        v = ((u[0], u[1], fma(1.0 - turns, rate, u[2])), (o[0], o[1], fma(turns, rate, o[2])))
+        u = along_z(h * x, u, o)
+        v = ((u[0], u[1], fma(h, rate, u[2])), (o[0], o[1], fma(1.0 - slides, rate, o[2])))
         put_motion(work, w, v, g)
 
 

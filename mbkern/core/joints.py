@@ -12,7 +12,8 @@ along one. All other files are written on these functions alone (but the hot pat
                     `eliminate_again`: the same of other p with the pivots that are there;
                     `recover`: rate = y - U^T (C v_k) / D and v = C v_k + e rate
 
-A revolute node turns about, and a prismatic one moves along, the z axis of its frame. A ball carries a unit quaternion
+A revolute node turns about, and a prismatic one moves along, the z axis of its frame; a screw of pitch h turns by x and
+moves by h x, so that e = (h z; z). A ball carries a unit quaternion
 (w, x, y, z) that turns body axes into those before it; a free node first the position of its origin in the frame
 before it. Quaternions enter through q/|q|, so that every function of them is constant along rays: a length that has
 drifted changes nothing, and scaling q back commutes with any Runge-Kutta method.
@@ -24,18 +25,18 @@ freedom; the factors of R and y of a ball; y of a free node.
 
 from .jit import inline
 from .layout import (
-    BALL, DOFS, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, KIND, N_NODES, PLACE_G, PLACE_RHO, PRISMATIC, QI, QUATERNION,
-    REVOLUTE, ROTOR, ROTOR_INERTIA, SUBTREE_MASS, VI, W_DRIFT, W_ELIM, W_G, W_P, W_PHI, W_V,
+    BALL, DOFS, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, KIND, N_NODES, PITCH, PLACE_G, PLACE_RHO, PRISMATIC, QI,
+    QUATERNION, REVOLUTE, ROTOR, ROTOR_INERTIA, SCREW, SUBTREE_MASS, VI, W_DRIFT, W_ELIM, W_G, W_P, W_PHI, W_V,
     add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get33, get_frame, get_inertia, get_pair, margins_at,
     node_row, put3, put6, put_frame, put_pair, work_row,
 )
 from .number import fma, get, one_if, put, sincos, smaller, whole
 from .spatial import (
-    add6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz, force_to_parent,
-    inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, omega_times, omega_transposed_times,
-    pivot_margin, rigid_times, sub6,
+    PIVOT_TOLERANCE, add6, axpy6, column_az, column_lz, dot6, downdate, eliminate_angular, eliminate_az, eliminate_lz,
+    force_to_parent, inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, omega_times,
+    omega_transposed_times, pivot_margin, rigid_times, scale6, sub6, trace,
 )
-from .vec3 import ZERO3, add, axpy, cross, dot, matmul, mul, neg, scale, sub, tmul
+from .vec3 import ZERO3, add, axpy, cross, dot, matmul, mul, neg, sadd, scale, sub, tmul
 
 
 # ---- structure ----
@@ -66,7 +67,7 @@ def quaternion_place(block, c):
 @inline
 def drops_rotor(block, c):
     """Whether the elimination of the node drops the row and column of e, which do not vanish where there is a rotor."""
-    return whole(block, c + ROTOR) != 0 and freedoms(block, c) == 1
+    return whole(block, c + ROTOR) != 0 and freedoms(block, c) == 1 and whole(block, c + KIND) != SCREW
 
 
 @inline
@@ -111,6 +112,12 @@ def prismatic_frame(block, c, amount):
 
 
 @inline
+def screw_frame(block, c, angle):
+    G, rho = get_frame(block, c + PLACE_G)
+    return (turned_z(G, angle), axpy(get(block, c + PITCH) * angle, G[2], rho))
+
+
+@inline
 def ball_frame(block, c, q, qi):
     G, rho = get_frame(block, c + PLACE_G)
     return (matmul(quaternion_axes(get(q, qi), get3(q, qi + 1)), G), rho)
@@ -138,14 +145,18 @@ def put_frame_of(block, i, q, work):
         put_frame(work, w + W_G, revolute_frame(block, c, get(q, qi)))
     elif kind == PRISMATIC:
         put_frame(work, w + W_G, prismatic_frame(block, c, get(q, qi)))
+    elif kind == SCREW:
+        put_frame(work, w + W_G, screw_frame(block, c, get(q, qi)))
     elif kind == BALL:
         put_frame(work, w + W_G, ball_frame(block, c, q, qi))
     elif kind == FREE:
         put_frame(work, w + W_G, free_frame(block, c, q, qi))
     elif kind == DRIVEN_REVOLUTE:
         put_frame(work, w + W_G, revolute_frame(block, c, get(work, drive_of(block, c))))
-    else:
+    elif kind == DRIVEN_PRISMATIC:
         put_frame(work, w + W_G, prismatic_frame(block, c, get(work, drive_of(block, c))))
+    else:
+        put_frame(work, w + W_G, screw_frame(block, c, get(work, drive_of(block, c))))
 
 
 @inline
@@ -197,10 +208,20 @@ def unit_twist(axis):
 def twist(block, c, a):
     """e of the a-th freedom of the node; of a driven node with a = 0, that of its prescribed motion."""
     kind, n = whole(block, c + KIND), freedoms(block, c)
-    if n > 1:
-        return unit_twist(6 - n + a)
-    along = kind == PRISMATIC or kind == DRIVEN_PRISMATIC
-    return unit_twist(2 if along else 5)
+    e, t = unit_twist(6 - n + a if n > 1 else 2 if kind == PRISMATIC or kind == DRIVEN_PRISMATIC else 5)
+    return ((e[0], e[1], e[2] + get(block, c + PITCH)), t)
+
+
+@inline
+def along_screw(block, c, F):
+    """e^T F of a screw."""
+    return fma(get(block, c + PITCH), F[0][2], F[1][2])
+
+
+@inline
+def screw_column(block, c, M):
+    """M e of a screw."""
+    return axpy6(get(block, c + PITCH), column_lz(M), column_az(M))
 
 
 @inline
@@ -211,15 +232,18 @@ def put_momentum(block, c, a, m, s, J, at, work):
         put_pair(work, at, ((-s[1], s[0], 0.0), (J[2], J[4], J[5])))
     elif kind == PRISMATIC:
         put_pair(work, at, ((0.0, 0.0, m), (s[1], -s[0], 0.0)))
+    elif kind == SCREW:
+        h = get(block, c + PITCH)
+        put_pair(work, at, ((-s[1], s[0], h * m), (fma(h, s[1], J[2]), fma(-h, s[0], J[4]), J[5])))
     else:
-        put_pair(work, at, rigid_times(m, s, J, twist(block, c, a)))
+        put_pair(work, at, rigid_times(m, s, J, unit_twist(6 - freedoms(block, c) + a)))
 
 
 @inline
 def inertia_along(block, c, a, linear, angular):
     """The size of an inertia along e_a, for the traces of its linear and angular blocks; rounding is measured by it."""
-    moves = one_if(whole(block, c + KIND) == PRISMATIC or (freedoms(block, c) == 6 and a < 3))
-    return fma(moves, linear, (1.0 - moves) * angular)
+    moves, h = one_if(whole(block, c + KIND) == PRISMATIC or (freedoms(block, c) == 6 and a < 3)), get(block, c + PITCH)
+    return fma(fma(h, h, moves), linear, (1.0 - moves) * angular)
 
 
 # ---- motion ----
@@ -231,6 +255,9 @@ def add_rates(block, c, at, x, place, work):
         put(work, at + 5, get(work, at + 5) + get(x, vi))
     elif kind == PRISMATIC:
         put(work, at + 2, get(work, at + 2) + get(x, vi))
+    elif kind == SCREW:
+        put(work, at + 2, fma(get(block, c + PITCH), get(x, vi), get(work, at + 2)))
+        put(work, at + 5, get(work, at + 5) + get(x, vi))
     elif kind == BALL:
         add_to3(work, at + 3, get3(x, vi))
     elif kind == FREE:
@@ -242,7 +269,8 @@ def add_drive_rate(block, c, at, work):
     """The same for the prescribed motion of a driven node."""
     if is_driven(block, c):
         rate = get(work, drive_of(block, c) + 1)
-        place = at + (5 if whole(block, c + KIND) == DRIVEN_REVOLUTE else 2)
+        place = at + (2 if whole(block, c + KIND) == DRIVEN_PRISMATIC else 5)
+        put(work, at + 2, fma(get(block, c + PITCH), rate, get(work, at + 2)))
         put(work, place, get(work, place) + rate)
 
 
@@ -257,6 +285,8 @@ def put_motion(block, c, w, v, u, work):
         put_turning(work, w, v, get(u, vi), 0.0)
     elif kind == PRISMATIC:
         put_sliding(work, w, v, get(u, vi), 0.0)
+    elif kind == SCREW:
+        put_screwing(work, w, v, get(block, c + PITCH), get(u, vi), 0.0)
     elif kind == BALL:
         rate3 = get3(u, vi)
         put_pair(work, w + W_V, (v[0], add(v[1], rate3)))
@@ -270,8 +300,10 @@ def put_motion(block, c, w, v, u, work):
         rate, second = get(work, at + 1), get(work, at + 2)
         if kind == DRIVEN_REVOLUTE:
             put_turning(work, w, v, rate, second)
-        else:
+        elif kind == DRIVEN_PRISMATIC:
             put_sliding(work, w, v, rate, second)
+        else:
+            put_screwing(work, w, v, get(block, c + PITCH), rate, second)
 
 
 @inline
@@ -290,6 +322,15 @@ def put_sliding(work, w, v, rate, second):
     put_pair(work, w + W_DRIFT, ((rate * o[1], -rate * o[0], second), ZERO3))
 
 
+@inline
+def put_screwing(work, w, v, h, rate, second):
+    """The same for both with the pitch h."""
+    a, o = v
+    put_pair(work, w + W_V, ((a[0], a[1], fma(h, rate, a[2])), (o[0], o[1], o[2] + rate)))
+    put_pair(work, w + W_DRIFT, ((rate * fma(h, o[1], a[1]), -rate * fma(h, o[0], a[0]), h * second),
+                                 (rate * o[1], -rate * o[0], second)))
+
+
 # ---- forces ----
 @inline
 def add_projection(block, c, F, out, place):
@@ -299,6 +340,8 @@ def add_projection(block, c, F, out, place):
         put(out, vi, get(out, vi) + F[1][2])
     elif kind == PRISMATIC:
         put(out, vi, get(out, vi) + F[0][2])
+    elif kind == SCREW:
+        put(out, vi, get(out, vi) + along_screw(block, c, F))
     elif kind == BALL:
         add_to3(out, vi, F[1])
     elif kind == FREE:
@@ -313,6 +356,8 @@ def put_projection(block, c, F, count, out, at):
         put(out, at, F[1][2])
     elif kind == PRISMATIC:
         put(out, at, F[0][2])
+    elif kind == SCREW:
+        put(out, at, along_screw(block, c, F))
     elif kind == BALL or kind == FREE:
         for a in range(count):
             axis = 6 - freedoms(block, c) + a
@@ -328,6 +373,8 @@ def put_momentum_rates(block, c, v, mu, s, g, pdot):
         put(pdot, vi, cross(s, g)[2] - omega_times(v, mu)[1][2])
     elif kind == PRISMATIC:
         put(pdot, vi, fma(m, g[2], -omega_times(v, mu)[0][2]))
+    elif kind == SCREW:
+        put(pdot, vi, along_screw(block, c, sub6((scale(m, g), cross(s, g)), omega_times(v, mu))))
     elif kind == BALL:
         put3(pdot, vi, sub(cross(s, g), omega_times(v, mu)[1]))
     elif kind == FREE:
@@ -337,13 +384,29 @@ def put_momentum_rates(block, c, v, mu, s, g, pdot):
 
 # ---- elimination ----
 @inline
-def put_pivot(margin, w, D, force, S, work):
-    """1 / D and y = force / D for `recover`, and at `margin` that of the pivot D of S."""
+def put_pivot(margin, w, D, force, size, work):
+    """1 / D and y = force / D for `recover`, and at `margin` that of the pivot D of an inertia of that size along e."""
     d = 1.0 / D
     y = force * d
     put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-    put(work, margin, pivot_margin(D, S))
+    put(work, margin, fma(-PIVOT_TOLERANCE, size, D))
     return d, y
+
+
+@inline
+def screw_pivot(block, c, w, margin, M, phi, force, work):
+    """U, 1 / D and y of a screw."""
+    U, h = screw_column(block, c, M), get(block, c + PITCH)
+    D = along_screw(block, c, U) + get(block, c + ROTOR_INERTIA)
+    d, y = put_pivot(margin, w, D, force - along_screw(block, c, phi), fma(h * h, trace(M[0]), trace(M[2])), work)
+    return U, d, y
+
+
+@inline
+def eliminate_screw(M, U, d):
+    """M - U d U^T."""
+    (P, Q, R), (A, B, C) = M, downdate(scale6(d, U), U)
+    return (sadd(P, A), (add(Q[0], B[0]), add(Q[1], B[1]), add(Q[2], B[2])), sadd(R, C))
 
 
 @inline
@@ -380,13 +443,17 @@ def eliminate(block, i, k, x, work):
         wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0),
               (get(work, w + W_DRIFT + 3), get(work, w + W_DRIFT + 4), 0.0))
         phi, U = add6(get_pair(work, w + W_PHI), inertia_times(M, wr)), column_az(M)
-        d, y = put_pivot(margin, w, U[1][2] + get(block, c + ROTOR_INERTIA), get(x, vi) - phi[1][2], M[2], work)
+        d, y = put_pivot(margin, w, U[1][2] + get(block, c + ROTOR_INERTIA), get(x, vi) - phi[1][2], trace(M[2]), work)
         carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi))
     elif kind == PRISMATIC:
         wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0), ZERO3)
         phi, U = add6(get_pair(work, w + W_PHI), inertia_times(M, wr)), column_lz(M)
-        d, y = put_pivot(margin, w, U[0][2] + get(block, c + ROTOR_INERTIA), get(x, vi) - phi[0][2], M[0], work)
+        d, y = put_pivot(margin, w, U[0][2] + get(block, c + ROTOR_INERTIA), get(x, vi) - phi[0][2], trace(M[0]), work)
         carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi))
+    elif kind == SCREW:
+        phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_pair(work, w + W_DRIFT)))
+        U, d, y = screw_pivot(block, c, w, margin, M, phi, get(x, vi), work)
+        carry(work, k, X, eliminate_screw(M, U, d), axpy6(y, U, phi))
     elif kind == BALL:
         phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_pair(work, w + W_DRIFT)))
         (F, pivot), torque = ldl3(M[2]), get3(x, vi)
@@ -423,6 +490,10 @@ def eliminate_again(block, i, x, work):
         y = (get(x, vi) - phi[0][2]) * get(work, w + W_ELIM)
         put(work, w + W_ELIM + 1, y)
         put_pair(work, w + W_PHI, axpy6(y, column_lz(M), phi))
+    elif kind == SCREW:
+        y = (get(x, vi) - along_screw(block, c, phi)) * get(work, w + W_ELIM)
+        put(work, w + W_ELIM + 1, y)
+        put_pair(work, w + W_PHI, axpy6(y, screw_column(block, c, M), phi))
     elif kind == BALL:
         y3 = ldl3_solve(get6(work, w + W_ELIM), sub(get3(x, vi), phi[1]))
         put3(work, w + W_ELIM + 6, y3)
@@ -449,6 +520,11 @@ def recover(block, i, v, rates, work):
         rate = fma(-get(work, w + W_ELIM), dot6(U, v), get(work, w + W_ELIM + 1))
         put(rates, vi, rate)
         put_pair(work, w + W_V, ((u[0], u[1], u[2] + rate), o))
+    elif kind == SCREW:
+        U = screw_column(block, c, get_inertia(work, w + W_P))
+        rate = fma(-get(work, w + W_ELIM), dot6(U, v), get(work, w + W_ELIM + 1))
+        put(rates, vi, rate)
+        put_pair(work, w + W_V, ((u[0], u[1], fma(get(block, c + PITCH), rate, u[2])), (o[0], o[1], o[2] + rate)))
     elif kind == BALL:
         Q = get_inertia(work, w + W_P)[1]
         turn = sub(get3(work, w + W_ELIM + 6), ldl3_solve(get6(work, w + W_ELIM), tmul(Q, u)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Element:
         The kind of node that it becomes (:mod:`mbkern.core.layout`); a driven one has DRIVEN_ before it.
     about, along : float
         Of a step: how far it turns about, and moves along, its axis for a unit of the amount (rad, m).
+    pitch : float
+        Of a twist: how far it moves along its axis for a turn by 1 rad, m; 0 for all others.
     slides : tuple of int
         The freedoms that move and do not turn; their coordinates are lengths and have the same places.
     quaternion : int or None
@@ -73,7 +75,7 @@ class Element:
     axis: Vec3 = checks.ZERO3
     amount: Amount = None
     node: str
-    about = along = 0.0
+    about = along = pitch = 0.0
     slides: tuple[int, ...] = ()
     quaternion: int | None = None
     coordinate_parts: tuple[str, ...] = ("",)
@@ -125,6 +127,7 @@ class Move:
 MOVES = {
     "rotate": Move("REVOLUTE", 1.0, 0.0, ("revolute",), "revolute"),
     "translate": Move("PRISMATIC", 0.0, 1.0, ("prismatic",), "prismatic"),
+    "twist": Move("SCREW", 1.0, 0.0, ("revolute", "prismatic"), ""),  # along: its pitch
 }
 
 
@@ -143,15 +146,16 @@ class Step(Element):
         Name of the coordinate.
     """
 
-    move: Literal["rotate", "translate"]
+    move: Literal["rotate", "translate", "twist"]
     axis: Vec3
     amount: Amount = None
     name: str | None = None
-    fields = ("axis", "amount", "name")
+    fields: ClassVar[tuple[str, ...]] = ("axis", "amount", "name")  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        if self.move not in MOVES:
-            raise ModelError(f"step: move must be 'rotate' or 'translate', got {checks.show(self.move)}")
+        own = [move for move in MOVES if ELEMENTS[move] is type(self)]
+        if self.move not in own:
+            raise ModelError(f"step: move must be {' or '.join(map(repr, own))}, got {checks.show(self.move)}")
         object.__setattr__(self, "axis", checks.axis(self.axis, f"{self.move}: axis"))
         if self.amount is not None and not isinstance(self.amount, Drive):
             object.__setattr__(self, "amount", _constant(self.amount, self.move))
@@ -230,6 +234,40 @@ class Step(Element):
 
 
 @dataclass(frozen=True, slots=True)
+class Twist(Step):
+    """A rotation by the amount and a translation by pitch times the amount along the same axis; made by `twist`.
+
+    Attributes
+    ----------
+    move : "twist"
+    axis, amount, name
+        As of a `Step`; the amount in rad.
+    pitch : float
+        m/rad; negative for a left-handed thread.
+    """
+
+    pitch: float = 0.0
+    fields = ("axis", "pitch", "amount", "name")  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        Step.__post_init__(self)
+        object.__setattr__(self, "pitch", checks.number(self.pitch, "twist: pitch"))
+
+    @property
+    def along(self) -> float:  # type: ignore[override]
+        """How far it moves along its axis for a unit of the amount, m."""
+        return self.pitch
+
+    @property
+    def no_urdf(self) -> str:  # type: ignore[override]
+        """Why URDF has none."""
+        return "URDF has no driven joints" if self.is_driven else "URDF has no screw joint; save the model as JSON"
+
+    def __str__(self) -> str:
+        return f"{Step.__str__(self)} (pitch {self.pitch:g})"
+
+
+@dataclass(frozen=True, slots=True)
 class Ball(Element):
     """Three rotational freedoms on a unit quaternion (w, x, y, z), body -> parent; made by `ball`.
 
@@ -289,7 +327,8 @@ class Free(Element):
 
 
 #: All elements by their word; their order gives the codes of `Model.steps`.
-ELEMENTS: dict[str, type[Element]] = {"rotate": Step, "translate": Step, "ball": Ball, "free": Free}
+ELEMENTS: dict[str, type[Element]] = {"rotate": Step, "translate": Step, "ball": Ball, "free": Free,
+                                      "twist": Twist}
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +430,30 @@ def translate(axis: Axis, amount: Amount = None, name: str | None = None) -> Ste
     return Step("translate", axis, amount, name)  # type: ignore[arg-type]  # the axis becomes a unit vector
 
 
+def twist(axis: Axis, pitch: float, amount: Amount = None, name: str | None = None) -> Twist:
+    """One turn of a screw: a rotation about an axis of the current frame and a translation along it.
+
+    Parameters
+    ----------
+    axis : "x", "y", "z" or 3 numbers
+        The axis in the current frame, of any non-zero length.
+    pitch : float
+        Translation per angle, m/rad: the lead of a thread divided by 2 pi. Negative for a left-handed thread; with 0
+        it is a rotation.
+    amount : None, float or Drive
+        None for a generalized coordinate, a constant angle in rad, or a prescribed angle x(t).
+    name : str, optional
+        Name of the coordinate; by default it is named after the body.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> print(mb.twist("z", 0.01, mb.harmonic(0.5, 2.0)))
+    twist z by harmonic(t) (pitch 0.01)
+    """
+    return Twist("twist", axis, amount, name, pitch)  # type: ignore[arg-type]  # the axis becomes a unit vector
+
+
 def revolute(axis: Axis, name: str | None = None) -> Joint:
     """One rotation about an axis fixed in both bodies. Also called hinge.
 
@@ -413,6 +476,26 @@ def prismatic(axis: Axis, name: str | None = None) -> Joint:
     prismatic [translate x]
     """
     return Joint((translate(axis, name=name),), "prismatic")
+
+
+def screw(axis: Axis, pitch: float, name: str | None = None) -> Joint:
+    """A screw: it turns about an axis fixed in both bodies and moves along it by `pitch` times the angle.
+
+    Parameters
+    ----------
+    axis : "x", "y", "z" or 3 numbers
+    pitch : float
+        Translation per angle, m/rad: the lead of a thread divided by 2 pi. Negative for a left-handed thread.
+    name : str, optional
+        Name of the coordinate, the angle in rad.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> print(mb.screw("z", 0.002))
+    screw [twist z (pitch 0.002)]
+    """
+    return Joint((twist(axis, pitch, name=name),), "screw")
 
 
 def cylindrical(axis: Axis, names: Sequence[str] | None = None) -> Joint:

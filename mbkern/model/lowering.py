@@ -117,7 +117,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
             quaternions += element.quaternion is not None
             row: list[Any] = [0.0] * L.NODE
             row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
-            row[L.DOFS] = element.nv
+            row[L.DOFS], row[L.PITCH] = element.nv, element.pitch
             row[L.QUATERNION] = -1 if element.quaternion is None else qi + element.quaternion
             row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
             row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
