@@ -134,7 +134,7 @@ def mujoco_table(turns, n=100, end=10.0):
     except ImportError:
         print("MuJoCo is not installed: no comparison with its RK4")
         return
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
     from peers import MuJoCo
 
     system, q = hanging_chain(n)

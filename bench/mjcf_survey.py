@@ -18,7 +18,7 @@ import numpy as np
 import mbkern as mb
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "io")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "io")]
 from test_mjcf import errors  # noqa: E402
 
 LIMIT = 1e-9

@@ -47,7 +47,7 @@ def pinocchio_call(model):
 
 def mujoco_call(model):
     """`mj_forward` on the same bodies."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
     import mujoco
     from peers import MuJoCo
 

@@ -42,7 +42,7 @@ def golden_model(spec):
 @cache
 def golden_systems():
     """List of (model, expected) where `expected` is the entry of the file."""
-    entries = json.loads((Path(__file__).parent / "golden" / "trees.json").read_text())["systems"]
+    entries = json.loads((Path(__file__).parents[1] / "golden" / "trees.json").read_text())["systems"]
     return [(golden_model(entry["spec"]), entry) for entry in entries]
 
 
