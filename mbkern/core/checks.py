@@ -84,15 +84,6 @@ def check_state(block, q, p, tau):
     return OK
 
 
-@exact
-def first_bad_margin(block, work):
-    """Node of the outermost margin that is not positive, or -1."""
-    margins = margins_at(block)
-    for i in range(whole(block, N_NODES) - 1, -1, -1):
-        if not get(work, margins + i) > 0.0:
-            return i
-    return -1
-
 
 @exact
 def status(block, work):

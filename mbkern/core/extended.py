@@ -16,6 +16,8 @@ vanishes. For node i with parent k, frame X_i = (G, rho), C_i its 6x6:
     F*   weight of the subtree: (m g; s x g), m and s its mass and first moment
     r    inertia of the rotor (armature); what else differs where there is one is in :mod:`.rotors`
 
+This is the hot path, and the only sweep that knows the kinds of nodes (:mod:`.joints`).
+
 A driven node has no p: phi + M* e dx/dt takes the place of phi + U y.
 
 C^T . C is done by turns about single axes (:mod:`.turns`) and shifts. What a node passes on, its *load*, is M*, phi and
@@ -51,7 +53,7 @@ from .rotors import MOVE, PLACE_AND_CARRY, PLACE_AND_ELIMINATE, RATES, call_roto
 from .spatial import (
     NO_INERTIA, ZERO6, axpy6, column_az, column_lz, dot6, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times_plus, ldl3, ldl3_solve, mass_to_parent, minus_cross, motion_to_child, omega_times,
-    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_force_x, shift_force_z, shift_inertia, trace,
+    pivot_margin, plus_rigid, rigid_inertia, shift_force, shift_inertia, trace,
 )
 from .turns import turn6_x, turn6_z, turn_inertia_x, turn_inertia_z, turn_x, turn_z, turned2
 from .vec3 import add, axpy, cross, mul, neg, sub, tmul
@@ -127,7 +129,7 @@ def chain_rest(block, c, k, work, phi, s):
     kw, m, x, z = work_row(k), get(block, c + SUBTREE_MASS), get(block, c + ALONG_X), get(block, c + ALONG_Z)
     co, si = get(block, c + TILT), get(block, c + TILT + 1)
     s = turn_x(co, si, (s[0], s[1], fma(m, z, s[2])))
-    put_pair(work, kw + W_PHI, shift_force_x(x, turn6_x(co, si, shift_force_z(z, phi))))
+    put_pair(work, kw + W_PHI, shift_force((x, 0.0, 0.0), turn6_x(co, si, shift_force((0.0, 0.0, z), phi))))
     put3(work, kw + W_MOMENT, add((fma(m, x, s[0]), s[1], s[2]), get3(block, node_row(k) + MOMENT)))
 
 
@@ -139,13 +141,8 @@ def join_in_line(block, c, k, work, load):
 
 
 @inline
-def square(a):
-    """Gx^T a for a tilt by a quarter turn."""
-    return (a[0], -a[2], a[1])
-
-
-@inline
 def square_inertia(M):
+    """C^T M C for a tilt by a quarter turn: no rounding, where `turn_inertia_x(0.0, 1.0, M)` has a - (a - d) for d."""
     P, Q, R = M
     return ((P[0], -P[2], P[1], P[5], -P[4], P[3]),
             ((Q[0][0], -Q[0][2], Q[0][1]), (-Q[2][0], Q[2][2], -Q[2][1]), (Q[1][0], -Q[1][2], Q[1][1])),
@@ -157,8 +154,8 @@ def join_square(k, work, load):
     """`join_in_line` for a quarter turn without offset, onto a frame that has no bodies of its own: within a joint."""
     kw = work_row(k)
     put_inertia(work, kw + W_P, square_inertia(load[0]))
-    put_pair(work, kw + W_PHI, (square(load[1][0]), square(load[1][1])))
-    put3(work, kw + W_MOMENT, square(load[2]))
+    put_pair(work, kw + W_PHI, turn6_x(0.0, 1.0, load[1]))
+    put3(work, kw + W_MOMENT, turn_x(0.0, 1.0, load[2]))
 
 
 @inline

@@ -67,13 +67,6 @@ def motion_to_child(X, v):
     return (mul(G, add(v[0], cross(v[1], rho))), mul(G, v[1]))
 
 
-@inline
-def motion_to_parent(X, v):
-    """C^-1 v."""
-    G, rho = X
-    w = tmul(G, v[1])
-    return (sub(tmul(G, v[0]), cross(w, rho)), w)
-
 
 @inline
 def force_to_parent(X, F):
@@ -193,16 +186,6 @@ def shift_inertia(rho, M):
                    fma(x, B[1][2] + A[1][2], fma(-y, B[0][2] + A[0][2], R[5]))))
 
 
-@inline
-def shift_force_x(x, F):
-    f, t = F
-    return (f, (t[0], fma(-x, f[2], t[1]), fma(x, f[1], t[2])))
-
-
-@inline
-def shift_force_z(z, F):
-    f, t = F
-    return (f, (fma(-z, f[1], t[0]), fma(z, f[0], t[1]), t[2]))
 
 
 @inline

@@ -106,9 +106,3 @@ def sadd(A, B):
 def outer(a, b):
     """a b^T."""
     return (scale(a[0], b), scale(a[1], b), scale(a[2], b))
-
-
-@inline
-def skew(a):
-    """a~, the matrix of the cross product: a~ b = a x b."""
-    return ((0.0, -a[2], a[1]), (a[2], 0.0, -a[0]), (-a[1], a[0], 0.0))
