@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ TO_MU, TO_PDOT = "mu", "pdot"
 COVERED = {"emh-cholesky": TO_MU, "dah": TO_MU, "hzu": TO_MU}
 # Functions of a kernel whose results compiled code computes in full, although not all of them are used on every path:
 # they are called before a branch, or in a loop that ends only later. Found by stepping through the machine code.
-IN_FULL = {"dah": ("force_to_parent",)}
+IN_FULL = {"dah": ("composite", ("force_to_parent",))}
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
     arrays = [Memory(x, ledger) for x in (block, q, p, tau)]
     rhs = rebound(module.rhs, evaluate_drives=_headed(ledger, "evaluate_drives", evaluate_drives(drives)),
                   sweeps=_with_headings(ledger, module.sweeps))
-    with _in_full(module, IN_FULL.get(method.name, ())):
+    with _in_full(*IN_FULL.get(method.name, (method.module, ()))):
         rhs(arrays[0], ledger.number(t), *arrays[1:], qdot, pdot, work)
     used = {heading[0]: page.used for heading, page in ledger.pages.items()}
     done = {heading[0]: page.done for heading, page in ledger.pages.items()}
@@ -221,8 +221,9 @@ def _with_headings(ledger: Ledger, sweeps: Any) -> FunctionType:
 
 
 @contextmanager
-def _in_full(module: ModuleType, names: tuple[str, ...]) -> Iterator[None]:
+def _in_full(module_name: str, names: tuple[str, ...]) -> Iterator[None]:
     """Within, these functions of a plain module count all operations behind their results."""
+    module = plain.load(module_name)
     before = {name: getattr(module, name) for name in names}
 
     def used(x: Any) -> Any:

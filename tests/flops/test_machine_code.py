@@ -183,12 +183,14 @@ def test_right_hand_sides(name, method, monkeypatch):
     # what the compiler may leave out, and what it may execute in addition: unused results that it computes before it
     # knows, and both sides of short branches (seen in hzu, 2 %)
     assert counted.total - savings.repeated - savings.zeros <= flops
-    assert flops <= counted.total + counted.unused + 0.025 * counted.total
+    # more of the latter for free joints in dah (5.7 %): compiled code begins several branches of a node's projection
+    more = 0.06 if (name, method) == ("free", "dah") else 0.025
+    assert flops <= counted.total + counted.unused + more * counted.total
     # how far that goes: emh-ldl as good as nothing; in the others loops over the freedoms of a joint are unrolled, and
     # unit vectors in them become literals, how many of them is LLVM's choice (15.7 % seen for free joints in dah, less
     # than 11 % elsewhere)
     least = 0.975 if method == "emh-ldl" else 0.84 if (name, method) == ("free", "dah") else 0.89
-    assert least * counted.total <= flops <= 1.025 * counted.total
+    assert least * counted.total <= flops <= (1.0 + more) * counted.total
 
 
 def test_without_the_rule_about_dead_code_the_counts_would_be_wrong():
