@@ -62,8 +62,8 @@ def methods_table(turns):
                  f"{ratio(times, name, 'Lagrange'):.2f}", runs[name]().nfev, f"{whole[name].min() * 1e3:.1f}",
                  f"{ratio(whole, name, 'Lagrange'):.2f}"] for name, f in formulations.items()]
         print(f"\n{case.name}: u of the paper unless said otherwise\n")
-        print(markdown(["formulation", "equations", "us a right-hand side", "ratio to Lagrange",
-                        "evaluations, 50 s at rtol 1e-8", "ms a run", "ratio to Lagrange"], rows))
+        print(markdown(["formulation", "equations", "us per right-hand side", "ratio to Lagrange",
+                        "evaluations, 50 s at rtol 1e-8", "ms per run", "ratio to Lagrange"], rows))
 
 
 def operations_table():

@@ -91,7 +91,7 @@ def rhs_table(repeats):
         rows.append([name, f"{ratio(times, 'pool', 'one'):.1f}", f"{ratio(times, 'loop', 'one'):.1f}",
                      f"{ratio(times, 'pool', 'new'):.1f}", f"{best * 1e9 / model.n_bodies:.0f}", f"{fraction:.0%}"])
     print(markdown([f"rhs_batch with `out=`, B = {BATCH}, 1 thread", "against pin.abaInParallel, 1 thread",
-                    "against a loop of pin.aba", "new arrays against pin.abaInParallel", "ns a body and state",
+                    "against a loop of pin.aba", "new arrays against pin.abaInParallel", "ns per body and state",
                     "of the FMA peak"], rows))
 
 
@@ -178,7 +178,7 @@ def rollout_table(repeats):
         rows.append([name, f"{ratio(times, 'mujoco', 'one'):.1f}",
                      f"{np.median(times['one']) / count / steps * 1e6:.2f}", f"{apart:.0e}"])
     print(markdown([f"RK4, {count} states, {steps} steps, all kept", "against mujoco.rollout, 1 thread",
-                    "us a step and state", "largest difference in q at the end"], rows))
+                    "us per step and state", "largest difference in q at the end"], rows))
 
 
 def adaptive_table(repeats):

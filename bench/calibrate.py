@@ -21,7 +21,7 @@ import mbkern as mb
 from mbkern.costs import NANOSECONDS, cost, structure
 from mbkern.methods import METHODS
 
-LIMIT = 3e-3  # seconds a call: longer ones say nothing about where methods meet
+LIMIT = 3e-3  # seconds per call: longer ones say nothing about where methods meet
 
 KINDS = {
     "revolute": mb.revolute("z"), "prismatic": mb.prismatic((1, 2, 2)), "universal": mb.universal("x", "y"),

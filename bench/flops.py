@@ -36,7 +36,7 @@ if __name__ == "__main__":
             executed[n], printed[n] = counts(mb.zoo.chain(n, joint=joint))
         rows.append([joint.kind, joint.nv, f"{executed[2] / printed[2]:.2f}", f"{executed[20] / printed[20]:.2f}",
                      round(executed[20] / 20), round(printed[20] / 20)])
-    print(markdown(["joint", "freedoms", "N = 2", "N = 20", "operations a body, N = 20", "EMH formula a body, N = 20"],
+    print(markdown(["joint", "dofs", "N = 2", "N = 20", "operations per body, N = 20", "EMH formula per body, N = 20"],
                    rows))
     executed, printed = counts(mb.zoo.pipelayer())
     print(f"\nThe pipelayer: {executed / printed:.2f}.\n")

@@ -99,7 +99,7 @@ def auto_table(repeats, chains, lengths):
     """Time of the method that "auto" takes over that of the fastest one, on c chains of length L."""
     rows = []
     for hub in (False, True):
-        for freedoms, joint in JOINTS.items():
+        for dofs, joint in JOINTS.items():
             worst, where, losses, taken = 0.0, "", [], {}
             for c in chains:
                 for length in lengths:
@@ -114,10 +114,10 @@ def auto_table(repeats, chains, lengths):
                     losses.append(over - 1.0)
                     if over > worst:
                         worst, where = over, f"c = {c}, L = {length}"
-            rows.append(["a hub" if hub else "the ground", freedoms, len(losses),
+            rows.append(["a hub" if hub else "the ground", dofs, len(losses),
                          ", ".join(f"{name} {count}" for name, count in taken.items()),
                          f"{np.mean(losses):.1%}", f"{worst - 1.0:.1%} ({where})"])
-    print(markdown(["c chains of length L on", "freedoms a joint", "trees", "auto takes", "slower than the best, mean",
+    print(markdown(["c chains of length L on", "dofs a joint", "trees", "auto takes", "slower than the best, mean",
                     "largest"], rows))
 
 

@@ -73,4 +73,4 @@ def bundle(chains: int, length: int, joint: Any, hub: bool) -> mb.Model:
     return builder.build()
 
 
-JOINTS = {1: mb.revolute("z"), 2: mb.universal("x", "y"), 3: mb.ball()}  # by their freedoms
+JOINTS = {1: mb.revolute("z"), 2: mb.universal("x", "y"), 3: mb.ball()}  # by their dofs

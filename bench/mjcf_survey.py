@@ -38,7 +38,7 @@ def compared(path: Path) -> tuple[str, np.ndarray]:
         except mb.errors.MbkernError:
             return "refused by mbkern", nothing
     if model.nv == 0:
-        return "no freedoms", nothing
+        return "no dofs", nothing
     theirs.opt.density = theirs.opt.viscosity = 0.0
     for load in (theirs.tendon_stiffness, theirs.tendon_damping, theirs.body_gravcomp):
         load[:] = 0.0

@@ -3,7 +3,7 @@
     python bench/peers.py [--quick]
 
 Prints Markdown tables: called from Python, and inside compiled code, as parts of the time of `pin.aba`;
-joints of 1, 2, 3 and 6 freedoms; time per body for large N; the first call with a cold and a warm cache.
+joints of 1, 2, 3 and 6 dofs; time per body for large N; the first call with a cold and a warm cache.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def joints_table(repeats, n):
             ("3: ball (three angles)", mb.euler_ball("zyx"), pin.JointModelSphericalZYX),
             ("3: planar", mb.planar("z"), pin.JointModelPlanar), ("6: free", mb.free(), pin.JointModelFreeFlyer)):
         rows.append([about, *contest(mb.zoo.chain(n, joint=ours), theirs, repeats)])
-    print(markdown([f"freedoms: joint, chain of {n}", *COLUMNS], rows))
+    print(markdown([f"dofs: joint, chain of {n}", *COLUMNS], rows))
 
 
 def large_table(repeats, sizes):
@@ -109,7 +109,7 @@ def large_table(repeats, sizes):
     reference = times["100"] / 100
     rows = [[n, f"{np.median(times[str(n)]) / n * 1e9:.0f}", f"{np.median(times[str(n)] / n / reference):.2f}",
              f"{builds[n]:.2f}"] for n in sizes]
-    print(markdown(["N (chain)", "ns a body", "relative to N = 100", "seconds to build"], rows))
+    print(markdown(["N (chain)", "ns per body", "relative to N = 100", "seconds to build"], rows))
 
 
 def first_call_table(repeats):

@@ -1,4 +1,4 @@
-"""Time against the number of bodies: chains, carousels and binary trees with joints of 1, 2 and 3 freedoms.
+"""Time against the number of bodies: chains, carousels and binary trees with joints of 1, 2 and 3 dofs.
 
     python bench/scaling.py [--quick] [--integrate] [--out FOLDER]
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from mbkern.flops.scaling import QUICK_SIZES, SIZES, claims_table, study
 
-PINOCCHIO_LIMIT = 260  # freedoms: its data hold tensors of freedoms^3 numbers, half a gigabyte here
+PINOCCHIO_LIMIT = 260  # dofs: its data hold tensors of dofs^3 numbers, half a gigabyte here
 
 
 def pinocchio_call(model):
@@ -71,7 +71,7 @@ def main():
     options = parser.parse_args()
     result = study(sizes=QUICK_SIZES if options.quick else SIZES, peers=PEERS, integrate=options.integrate,
                    seconds=0.005 if options.quick else 0.03)
-    print("| family | freedoms | method | what | largest N | microseconds | time ~ N^b |\n" + "|---" * 7 + "|")
+    print("| family | dofs | method | what | largest N | microseconds | time ~ N^b |\n" + "|---" * 7 + "|")
     for curve in result.curves():
         N, ns = result.times(*curve)
         exponent = result.exponent(*curve)

@@ -18,25 +18,25 @@ scaling = pytest.importorskip("scaling", reason="run from the repository, with b
 JOINTS = {1: "revolute", 2: "universal", 3: "ball"}
 
 
-def tree(family, freedoms, bodies):
-    return FAMILIES[family](bodies, joint_of(freedoms))
+def tree(family, dofs, bodies):
+    return FAMILIES[family](bodies, joint_of(dofs))
 
 
 @pytest.mark.parametrize("method", [*METHODS, *scaling.PEERS])
 @pytest.mark.parametrize("bodies", [4, 16, 64])
-@pytest.mark.parametrize("freedoms", JOINTS, ids=JOINTS.get)
+@pytest.mark.parametrize("dofs", JOINTS, ids=JOINTS.get)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_evaluation(benchmark, family, freedoms, bodies, method):
-    benchmark.group = f"evaluation: {family} of {bodies}, {JOINTS[freedoms]}"
-    model = tree(family, freedoms, bodies)
+def test_evaluation(benchmark, family, dofs, bodies, method):
+    benchmark.group = f"evaluation: {family} of {bodies}, {JOINTS[dofs]}"
+    model = tree(family, dofs, bodies)
     call = evaluation(model, method) if method in METHODS else scaling.PEERS[method](model)
     benchmark(call)
 
 
 @pytest.mark.skipif(not can_integrate(), reason="no integrators in this installation")
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("freedoms", JOINTS, ids=JOINTS.get)
+@pytest.mark.parametrize("dofs", JOINTS, ids=JOINTS.get)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_integration(benchmark, family, freedoms, method, bodies=16):
-    benchmark.group = f"integration: {family} of {bodies}, {JOINTS[freedoms]}"
-    benchmark(integration(tree(family, freedoms, bodies), method, 0.1))
+def test_integration(benchmark, family, dofs, method, bodies=16):
+    benchmark.group = f"integration: {family} of {bodies}, {JOINTS[dofs]}"
+    benchmark(integration(tree(family, dofs, bodies), method, 0.1))

@@ -1,7 +1,7 @@
 """What a right-hand side costs on a given tree: counts of its structure times nanoseconds; "auto" takes the cheapest.
 
 The counts come from the model's block. The nanoseconds are fits to measured times of the compiled kernels on chains,
-carousels, binary trees and bundles of chains with joints of one to six freedoms: ``python bench/calibrate.py`` measures
+carousels, binary trees and bundles of chains with joints of one to six dofs: ``python bench/calibrate.py`` measures
 again and prints `NANOSECONDS`.
 """
 
@@ -18,7 +18,7 @@ from .model.model import Model
 # What each method's time is made of, and the nanoseconds of one of each. See `structure` for what is counted.
 NANOSECONDS: dict[str, dict[str, float]] = {
     "emh-ldl": {"call": 50, "steps": 34.8, "balls": 79.2, "frees": 100, "drives": 42.7, "carried": 33.2},
-    "emh-lu": {"call": 0, "nodes": 54.2, "bodies": 159, "freedoms": 55.9, "squares": 7.71},
+    "emh-lu": {"call": 0, "nodes": 54.2, "bodies": 159, "dofs": 55.9, "squares": 7.71},
     "dah": {"call": 50, "steps": 52.2, "balls": 82.8, "frees": 114, "drives": 106, "walks": 4.06, "pairs": 10.8,
             "triples": 0.24},
     "hzu": {"call": 0, "nodes": 73.1, "bodies": 621, "row pairs": 5.82, "row triples": 0.287},
@@ -37,10 +37,10 @@ def structure(model: Model) -> dict[str, float]:
             Moving steps with a coordinate, ball joints, free joints, driven steps, and all of these.
         carried
             Nodes that hand an inertia on to a node before them.
-        bodies, freedoms, squares
-            Bodies, joint speeds, and squares of the freedoms of each joint.
+        bodies, dofs, squares
+            Bodies, joint speeds, and squares of the dofs of each joint.
         walks, pairs, triples
-            The mass matrix of "dah": nodes on the way from each freedom to the root, numbers beside the diagonal, and
+            The mass matrix of "dah": nodes on the way from each dof to the root, numbers beside the diagonal, and
             subtractions when it is factored.
         multipliers, row pairs, row triples
             The same of the matrix of "hzu".
@@ -57,14 +57,14 @@ def structure(model: Model) -> dict[str, float]:
     nodes = block[L.HEADER:int(block[L.AT_BODIES])].reshape(-1, L.NODE)
     bodies = block[int(block[L.AT_BODIES]):int(block[L.AT_COORDINATES])].reshape(-1, L.BODY)
     before = block[int(block[L.AT_COORDINATES]):int(block[L.AT_DRIVES])].reshape(-1, L.COORDINATE)[:, L.N_BEFORE]
-    freedoms, parent = nodes[:, L.DOFS], nodes[:, L.PARENT].astype(np.int64)
+    dofs, parent = nodes[:, L.DOFS], nodes[:, L.PARENT].astype(np.int64)
     multipliers, elders = 6 - bodies[:, L.BODY_DOFS] + bodies[:, L.N_ROTORS], bodies[:, L.ELDERS]
     rows = [(elders + a)[multipliers > a] for a in range(6)]  # numbers beside the diagonal in the a-th rows
     return {name: float(count) for name, count in {
-        "call": 1, "nodes": len(nodes), "bodies": len(bodies), "freedoms": len(before),
-        "steps": np.sum(freedoms == 1), "balls": np.sum(freedoms == 3), "frees": np.sum(freedoms == 6),
-        "drives": np.sum(freedoms == 0), "carried": np.sum((parent >= 0) & (freedoms != 6)),
-        "squares": np.sum(bodies[:, L.BODY_DOFS] ** 2), "walks": np.sum(freedoms * _levels(parent)),
+        "call": 1, "nodes": len(nodes), "bodies": len(bodies), "dofs": len(before),
+        "steps": np.sum(dofs == 1), "balls": np.sum(dofs == 3), "frees": np.sum(dofs == 6),
+        "drives": np.sum(dofs == 0), "carried": np.sum((parent >= 0) & (dofs != 6)),
+        "squares": np.sum(bodies[:, L.BODY_DOFS] ** 2), "walks": np.sum(dofs * _levels(parent)),
         "pairs": np.sum(before), "triples": np.sum(before * (before + 1)) / 2, "multipliers": np.sum(multipliers),
         "row pairs": sum(np.sum(row) for row in rows),
         "row triples": sum(np.sum(row * (row + 1)) for row in rows) / 2,

@@ -143,8 +143,8 @@ class System:
         Returns
         -------
         MethodReport
-            `.chosen`, `.costs` (estimated seconds a call), `.unable` (methods that cannot serve the model, and why) and
-            `.counts`; printed, it is a table.
+            `.chosen`, `.costs` (estimated seconds per call), `.unable` (methods that cannot serve the model, and why)
+            and `.counts`; printed, it is a table.
 
         Examples
         --------
@@ -269,7 +269,7 @@ class System:
         method : str
             "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
             matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
-            teaching, its cost grows with the cube of the number of freedoms).
+            teaching, its cost grows with the cube of the number of dofs).
 
         Returns
         -------
@@ -348,7 +348,7 @@ class System:
                   wrench: ArrayLike | None = None) -> Array:
         """The wrench that the parent exerts on each body through its joint.
 
-        Along the joint's freedoms it is the joint force: A^T R = tau less springs and dampers. Across them it is what
+        Along the joint's dofs it is the joint force: A^T R = tau less springs and dampers. Across them it is what
         the bearing has to stand.
 
         Parameters

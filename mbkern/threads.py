@@ -6,8 +6,8 @@ calling thread and helpers from one pool. A task never waits for another, so any
 once, and as each task writes its own part of the answer, the answer does not depend on who did what.
 
 For jobs of less than a millisecond that is too slow: to wake a thread takes 0.1 to 0.3 ms. So some helpers stand at
-`POSTS`: they stay awake for half a millisecond after a job and take the next one without Python, see
-:mod:`mbkern.core.rows`. There is one post less than processors, however many callers there are.
+`SLOTS`: they stay awake for half a millisecond after a job and take the next one without Python, see
+:mod:`mbkern.core.rows`. There is one slot less than processors, however many callers there are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VARIABLE = "MBKERN_NUM_THREADS"
 MOST = 256  # helpers in the pool, over all callers; they are started only when needed
 TICK = 0.05  # seconds between two looks at progress and ctrl-C
 
-AWAKE = 0.5e-3  # seconds that a helper stays at its post without a job
+AWAKE = 0.5e-3  # seconds that a helper stays at its slot without a job
 JOBS = 1000  # that it does before it goes for a moment; a process that ends would wait for one that never does
 RECENT = 2e-3  # seconds; where the last job was begun so shortly ago, even a short one is worth waking helpers
 
@@ -60,9 +60,9 @@ def processors() -> int:
     return int(max(1, min(len(affinity(0)) if affinity else os.cpu_count() or 1, math.ceil(min(_QUOTA, MOST)))))
 
 
-POSTS: NDArray[np.int64] = np.zeros((processors() - 1, 8), np.int64)  # see `mbkern.core.rows`
+SLOTS: NDArray[np.int64] = np.zeros((processors() - 1, 8), np.int64)  # see `mbkern.core.rows`
 CALLERS: list[None] = []  # one for each that works on a job of its own now: processors that helpers do not get
-_manned = [False] * POSTS.shape[0]
+_manned = [False] * SLOTS.shape[0]
 _last = 0.0  # when the last job for helpers was begun
 _looks = 0  # of a helper in the time `AWAKE`, once that is known
 
@@ -71,7 +71,7 @@ def _forget_pool() -> None:
     """In a forked process the threads of the pool do not exist."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
-    POSTS.fill(0)
+    SLOTS.fill(0)
     CALLERS.clear()
     _manned[:] = [False] * len(_manned)
 
@@ -147,16 +147,16 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
 
 def spare(wanted: int) -> int:
     """Of so many threads that a caller wants, itself included, those that have a processor beside all other callers."""
-    return max(1, min(wanted, POSTS.shape[0] + 1 - len(CALLERS)))
+    return max(1, min(wanted, SLOTS.shape[0] + 1 - len(CALLERS)))
 
 
-def rouse(helpers: int, long: bool) -> None:
-    """Have so many helpers at posts if that pays: for a `long` job, or when the last one was a moment ago.
+def wake(helpers: int, long: bool) -> None:
+    """Have so many helpers at slots if that pays: for a `long` job, or when the last one was a moment ago.
 
     Examples
     --------
     >>> from mbkern import threads
-    >>> threads.rouse(0, long=True)
+    >>> threads.wake(0, long=True)
     """
     global _last
     now = time.perf_counter()
@@ -165,46 +165,46 @@ def rouse(helpers: int, long: bool) -> None:
         return
     rows = lazy.module("core.rows")
 
-    posts, manned = POSTS, _manned
-    for post in range(posts.shape[0]):
+    slots, manned = SLOTS, _manned
+    for slot in range(slots.shape[0]):
         if helpers == 0:
             return
-        if manned[post]:
-            helpers -= int(posts[post, rows.POST]) in (rows.ABSENT, rows.FREE)  # on the way, or there; else it is busy
+        if manned[slot]:
+            helpers -= int(slots[slot, rows.SLOT]) in (rows.ABSENT, rows.FREE)  # on the way, or there; else it is busy
             continue
         helpers -= 1
         with _lock:
-            if manned[post]:
+            if manned[slot]:
                 continue
             if not rows.serve.signatures:  # here: a process that is forked while another thread compiles could not
-                nobody = np.zeros(rows.POST_SIZE, np.int64)
+                nobody = np.zeros(rows.SLOT_SIZE, np.int64)
                 rows.serve(nobody.ctypes.data, 1, 1)
-            manned[post] = True
+            manned[slot] = True
         try:
-            _helpers().submit(_serve, posts, manned, post)
+            _helpers().submit(_serve, slots, manned, slot)
         except BaseException as error:
-            manned[post] = False
+            manned[slot] = False
             if not isinstance(error, RuntimeError):  # no more threads, the process ends: then without helpers
                 raise
 
 
-def _serve(posts: NDArray[np.int64], manned: list[bool], post: int) -> None:
-    """Do jobs at a post as long as there are some."""
+def _serve(slots: NDArray[np.int64], manned: list[bool], slot: int) -> None:
+    """Do jobs at a slot as long as there are some."""
     global _looks
     rows = lazy.module("core.rows")
 
     try:
         _looks = _looks or _looks_awake()
-        rows.serve(posts[post].ctypes.data, _looks, JOBS)
+        rows.serve(slots[slot].ctypes.data, _looks, JOBS)
     finally:
-        manned[post] = False
+        manned[slot] = False
 
 
 def _looks_awake() -> int:
     """How often a helper looks in the time `AWAKE`. The shortest of some trials, as other threads may run meanwhile."""
     rows = lazy.module("core.rows")
 
-    nobody, trial, shortest = np.zeros(rows.POST_SIZE, np.int64), 1000, AWAKE
+    nobody, trial, shortest = np.zeros(rows.SLOT_SIZE, np.int64), 1000, AWAKE
     for _ in range(8):
         begun = time.perf_counter()
         rows.serve(nobody.ctypes.data, trial, 1)

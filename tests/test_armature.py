@@ -199,7 +199,7 @@ def test_zero_armature_is_none():
 
 
 def test_a_rotor_is_enough_to_move():
-    """Massless bodies may hang on joints whose freedoms all have a rotor; hzu inverts body inertias and cannot."""
+    """Massless bodies may hang on joints whose dofs all have a rotor; hzu inverts body inertias and cannot."""
     builder = mb.ModelBuilder()
     builder.add_body("arm", joint=mb.revolute("x"), **BOX)
     builder.add_body("empty", "arm", [mb.translate("x"), mb.ball()], armature=(1.0, 0.1, 0.2, 0.3))

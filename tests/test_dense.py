@@ -59,25 +59,25 @@ def test_one_kind_of_joint(kind, family):
     check(random_model(family, 6, 11, kinds=[kind], springs=True), 11)
 
 
-@pytest.mark.parametrize("freedoms", range(1, 7))
+@pytest.mark.parametrize("dofs", range(1, 7))
 @pytest.mark.parametrize("family", FAMILIES)
-def test_joints_of_equal_freedoms(freedoms, family):
-    """1 to 6 freedoms a joint."""
+def test_joints_of_equal_freedoms(dofs, family):
+    """1 to 6 dofs a joint."""
     kinds = {
         1: ["revolute", "prismatic"],
         2: ["cylindrical", "universal"],
         3: ["planar", "ball", "euler_ball"],
         6: ["free", "six_steps"],
-    }.get(freedoms)
+    }.get(dofs)
     if kinds:
-        check(random_model(family, 9, freedoms, kinds=kinds, springs=True), freedoms)
+        check(random_model(family, 9, dofs, kinds=kinds, springs=True), dofs)
         return
-    rng = np.random.default_rng(freedoms)
+    rng = np.random.default_rng(dofs)
     builder = mb.ModelBuilder(gravity=(1.0, 2.0, -9.0))
     for i in range(7):
-        # four and five freedoms: a ball carried by translations
+        # four and five dofs: a ball carried by translations
         joint = [mb.translate("x"), mb.rotate("y", 0.3), mb.ball()]
-        if freedoms == 5:
+        if dofs == 5:
             joint.insert(1, mb.translate("z"))
         parent = {"chain": i - 1, "carousel": 0 if i else -1, "binary": (i - 1) // 2, "random": i // 3 - 1}[family]
         builder.add_body(
@@ -89,7 +89,7 @@ def test_joints_of_equal_freedoms(freedoms, family):
             inertia=(0.03, 0.04, 0.05),
             position=rng.uniform(-0.4, 0.4, 3),
         )
-    check(builder.build(), freedoms)
+    check(builder.build(), dofs)
 
 
 @pytest.mark.parametrize("n", [2, 5, 12])

@@ -71,8 +71,8 @@ def test_blocks(kind):
     assert C.shape == (4, 6, 6) and vr.shape == (4, 6) and len(A) == 4
     assert_close(C, [j.C for j in joints], TOLERANCE, "C")
     assert_close(vr, [j.vr for j in joints], TOLERANCE, "vr")
-    for ours, joint, freedoms in zip(A, joints, model.dofs, strict=True):
-        assert ours.shape == (6, freedoms)
+    for ours, joint, dofs in zip(A, joints, model.dofs, strict=True):
+        assert ours.shape == (6, dofs)
         assert_close(ours, joint.A, TOLERANCE, "A")
 
 

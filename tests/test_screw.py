@@ -1,4 +1,4 @@
-"""Screw joints: against the dense reference, Pinocchio, the joints that they are limits of, and through every door.
+"""Screw joints: against the dense reference, Pinocchio, the joints that they are limits of, and through every accessor.
 
 Tolerance 1e-10 relative against the reference, as for all joints (tests/test_dense.py); 1e-8 for Appell's equations,
 whose differences of energies lose digits.

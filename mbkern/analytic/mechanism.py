@@ -40,7 +40,7 @@ class Mechanism:
         self.constraints = constraints
         self.r = 0 if constraints is None else constraints.count
         if self.r >= self.m:
-            raise StateError(f"constraints: {self.r} of them leave no freedom of {self.m} speeds; leave some out")
+            raise StateError(f"constraints: {self.r} of them leave no dof of {self.m} speeds; leave some out")
         self.forces = forces if forces is None or callable(forces) else inputs.vector(
             forces, "forces", self.speed_names)
         self._try_functions()

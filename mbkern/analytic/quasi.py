@@ -1,6 +1,6 @@
 """Lagrange, Maggi, Kane and reduced Volterra as interchangeable formulations of one system.
 
-m speeds v (v = qdot where nq = nv), r constraints a(q, t) v + b(q, t) = 0, p = m - r freedoms, s ignorable coordinates:
+m speeds v (v = qdot where nq = nv), r constraints a(q, t) v + b(q, t) = 0, p = m - r dofs, s ignorable coordinates:
 
 ============  ==================  ==========================================================  ==========
 formulation   equations           what is solved                                              state

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import threads as crew
+from .. import threads as thread_pool
 from ..core import rows as kernels
 from ..core.checks import SINGULAR
 from ..core.number import LANES
@@ -46,21 +46,22 @@ def rhs_batch(system: System, Q: Any, P: Any, t: Any = 0.0, tau: Any = None, thr
     status = np.zeros(total, np.int64)
     binding = system.binding
     function, block = binding.lanes if varied is None else binding.varied
-    workers, step, one_call = _shares(binding.seconds_a_state, total, crew.count(threads))
+    workers, step, one_call = _shares(binding.seconds_a_state, total, thread_pool.count(threads))
     own = NO_LANES if varied is None else memory.own_block(system, workers)
     buffers, job = memory.lend(system, workers)
     bad = 0
-    crew.CALLERS.append(None)
+    thread_pool.CALLERS.append(None)
     try:
         for begin in range(0, total, one_call):
             code = kernels.rhs_rows(function, block, places, values, times, q, p, forces, Qdot, Pdot, status, begin,
-                                    min(begin + one_call, total), step, buffers, own, job, crew.POSTS, workers - 1)
+                                    min(begin + one_call, total), step, buffers, own, job, thread_pool.SLOTS,
+                                    workers - 1)
             if code == kernels.SHARED:
                 raise StateError("out: its arrays share memory with each other or with another argument, which they "
                                  "would change while it is read; give arrays of their own")
             bad += code
     finally:
-        crew.CALLERS.pop()
+        thread_pool.CALLERS.pop()
         binding.lane_buffers.append((buffers, job))
     if return_status:
         return Qdot, Pdot, status
@@ -79,10 +80,10 @@ def _shares(each: float, total: int, threads: int) -> tuple[int, int, int]:
     """Threads that are worth it (they are on the way then), rows of a piece and of a call; `each` row takes seconds."""
     seconds = each * total
     one_call = max(total, 1) if seconds <= ONE_CALL else _whole_lanes(ONE_CALL / each)
-    workers = min(crew.spare(threads), int(seconds / SMALLEST_SHARE)) if threads > 1 else 1
+    workers = min(thread_pool.spare(threads), int(seconds / SMALLEST_SHARE)) if threads > 1 else 1
     if workers <= 1:
         return 1, one_call, one_call
-    crew.rouse(workers - 1, seconds > WORTH_WAKING)
+    thread_pool.wake(workers - 1, seconds > WORTH_WAKING)
     return workers, _whole_lanes(max(total / (PIECES * workers), SMALLEST_PIECE / each)), one_call
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import threads as crew
+from .. import threads as thread_pool
 from ..callbacks import name_of, raised, state_callback
 from ..core.number import LANES
 from ..errors import StateError
@@ -39,8 +39,8 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
     """See `mbkern.System.simulate_batch`; `first` is the number that user functions get for the first state."""
     run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
               parameters, first)
-    workers = min(crew.count(threads), max(1, run.total // SMALLEST_PIECE))
-    pieces = crew.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
+    workers = min(thread_pool.count(threads), max(1, run.total // SMALLEST_PIECE))
+    pieces = thread_pool.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
     bar = Tally(run.total, "states") if progress else None
     jobs: list[Job] = []
     with Interrupt() as interrupt:
@@ -62,7 +62,7 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                         watch()
 
         Job(run).chunk()  # compiles, once, before several threads want it
-        crew.run(work, workers, watch)
+        thread_pool.run(work, workers, watch)
         if bar is not None:
             bar.show(done(), True)
     for job in jobs:
@@ -83,7 +83,7 @@ class Run:
         self.Q0, self.P0 = inputs.states(system, Q0, P0, ("Q0", "P0"))
         self.total = total = self.Q0.shape[0]
         if model.nv == 0:
-            raise StateError("simulate_batch: the model has no freedoms, nothing can move")
+            raise StateError("simulate_batch: the model has no dofs, nothing can move")
         self.t0, self.t_end = options.interval(t_span)
         self.rtol, self.atol = options.tolerances(rtol, atol, model.nq + model.nv)
         self.varied = inputs.parameters(parameters, system, total)

@@ -95,7 +95,7 @@ class Diagram:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         """The options of this command."""
-        parser.add_argument("--dofs", type=int, required=True, help="freedoms of every joint, 1 to 6")
+        parser.add_argument("--dofs", type=int, required=True, help="dofs of every joint, 1 to 6")
         parser.add_argument("--out", metavar="PICTURE", required=True, help="PNG, SVG or PDF")
         parser.add_argument("--source", action="append", choices=SOURCES,
                             help="where costs come from; may be repeated (default: all but measured)")

@@ -1,4 +1,4 @@
-"""Tell what a machine is: its tree, masses, freedoms, limits, and which method suits it.
+"""Tell what a machine is: its tree, masses, dofs, limits, and which method suits it.
 
 examples:
   python -m mbkern info robot.urdf
@@ -13,14 +13,14 @@ from ..model.model import Model
 from ..system import System
 from .models import HELP, add_model_arguments, model_named
 
-ABOUT = "tree, masses, freedoms and the cheapest method of a machine"
+ABOUT = "tree, masses, dofs and the cheapest method of a machine"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("model", help=HELP)
     parser.add_argument("--bodies", type=int, default=100, metavar="N", help="list at most N bodies, default 100")
-    parser.add_argument("--limits", action="store_true", help="list limits, damping and friction of every freedom")
+    parser.add_argument("--limits", action="store_true", help="list limits, damping and friction of every dof")
     add_model_arguments(parser)
 
 
@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def limits_table(model: Model) -> str:
-    """One line a freedom."""
+    """One line a dof."""
     width = max([len(name) for name in model.speed_names], default=0)
-    lines = [f"\n{'freedom':<{width}}  {'lower':>10} {'upper':>10} {'velocity':>10} {'effort':>10} {'damping':>10} "
+    lines = [f"\n{'dof':<{width}}  {'lower':>10} {'upper':>10} {'velocity':>10} {'effort':>10} {'damping':>10} "
              f"{'friction':>10}"]
     for j, name in enumerate(model.speed_names):
         numbers = (*(row[j] for row in model.limits), model.damping[j], model.friction[j])

@@ -33,7 +33,7 @@ OUTPUTS = (".npz", ".csv")
 PICTURE = "mbkern.png"  # where it may not be written, there is none; one that was asked for is an error
 MOST_FRAMES = 10**7
 INTERRUPTED = "interrupted"  # the status of a solution after ctrl-C
-LARGEST_CHECK = 200  # freedoms: its time grows with their cube
+LARGEST_CHECK = 200  # dofs: its time grows with their cube
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,14 +127,14 @@ def report(solution: Solution, seconds: float, preparation: float) -> None:
 def per_evaluation(solution: Solution, seconds: float) -> str:
     """The time of a right-hand side, the integrator's part included."""
     time_of_one = seconds / max(solution.nfev, 1)
-    return f"{1e6 * time_of_one:.3g} us, {1e9 * time_of_one / solution.system.model.n_bodies:.3g} ns a body"
+    return f"{1e6 * time_of_one:.3g} us, {1e9 * time_of_one / solution.system.model.n_bodies:.3g} ns per body"
 
 
 def check(solution: Solution) -> str:
     """The rates at the last state against those of another formulation, whose source runs as plain Python."""
     system = solution.system
     if system.model.nv > LARGEST_CHECK or system.binding.callbacks or not solution.t.size:
-        return f"none: for up to {LARGEST_CHECK} freedoms, without drives that are functions"
+        return f"none: for up to {LARGEST_CHECK} dofs, without drives that are functions"
     name = "emh-ldl" if system.method == "dah" else "dah"
     t, q, p = float(solution.t[-1]), solution.q[-1], solution.p[-1]
     qdot, pdot, work = np.empty(q.size), np.empty(p.size), np.zeros(METHODS[name].work_size(system.block))

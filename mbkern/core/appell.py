@@ -1,7 +1,7 @@
 """Appell's equations by probing the energy of accelerations; method "appell".
 
     S = sum over nodes of  m w.w/2 + (w x eps).s + (w x om).(om x s) + eps.J eps/2 + (eps x om).J om
-      + sum over freedoms of  r udot^2/2  + udot.Omega(u) (r u)  of ball and free nodes
+      + sum over dofs of  r udot^2/2  + udot.Omega(u) (r u)  of ball and free nodes
 
 w is the acceleration of the joint's origin, eps and om the angular acceleration and velocity, s = m rc, J the inertia
 about the origin, r the inertia of rotors (Garifulin; terms without accelerations are left out: om^2 om.J om/2, which
@@ -22,8 +22,8 @@ from .checks import status
 from .drives import evaluate_drives
 from .forces import add_applied_forces
 from .inverse_dynamics import carry_accelerations
-from .jit import inline, kernel, piece
-from .joints import freedoms, put_drive_margins, put_frames
+from .jit import inline, kernel, noinline
+from .joints import dofs, put_drive_margins, put_frames
 from .layout import (
     GRAVITY, HAS_ROTORS, HOME, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V, W_W,
     get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
@@ -89,7 +89,7 @@ def energy_of_accelerations(block, work):
     return get(work, total)
 
 
-@piece
+@noinline
 def add_rotor_energy(block, total, work):
     """Add r x^2/2 + x.Omega(u) (r u) for trial accelerations x and speeds u of the workspace."""
     x, speeds, spin, n = x_at(block), speeds_at(block), bias_at(block) + whole(block, NV), whole(block, NV)
@@ -238,7 +238,7 @@ def factor_and_solve(block, b, work):
         put(work, x + j, get(work, at + j * n + j))
     for i in range(whole(block, N_NODES) - 1, -1, -1):
         c = node_row(i)
-        first, last = whole(block, c + VI), whole(block, c + VI) + freedoms(block, c)
+        first, last = whole(block, c + VI), whole(block, c + VI) + dofs(block, c)
         for j in range(last - 1, first - 1, -1):
             row = at + j * n
             pivot = get(work, row + j)

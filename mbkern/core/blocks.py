@@ -1,13 +1,13 @@
 """Each joint as blocks, the textbook level: C_i, A_i, vr_i between the user's own body frames.
 
-    C = C_m ... C_1,   a_s = C_m ... C_{s+1} e_s,   A = (a_s of the freedoms),   vr = sum over drives of a_s xdot_s
+    C = C_m ... C_1,   a_s = C_m ... C_{s+1} e_s,   A = (a_s of the dofs),   vr = sum over drives of a_s xdot_s
     pdot = (Adot^T - A^T Omega) mu + A^T F*,   adot_s = Omega(u_s)^T a_s,   u_s = sum over r > s of a_r xdot_r
 
 A body's row of blocks (after the general workspace) holds its frame in its parent's, vr, and six columns for A.
 """
 
 from .jit import inline, kernel
-from .joints import drive_of, freedoms, is_driven, put_frames, twist, unit_twist
+from .joints import drive_of, dofs, is_driven, put_frames, twist, unit_twist
 from .layout import (
     BODY_DOFS, BODY_G, BODY_PARENT, BODY_V, FIRST_NODE, N_BODIES, N_JOINT_NODES, VI, W_G,
     body_row, get_frame, get_pair, node_row, put_frame, put_pair, speeds_at, work_row,
@@ -43,7 +43,7 @@ def put_blocks(block, q, work):
             if is_driven(block, c):
                 a = scale6(get(work, drive_of(block, c) + 1), motion_to_child(X, twist(block, c, 0)))
                 put_pair(work, at + B_VR, add6(get_pair(work, at + B_VR), a))
-            for j in range(freedoms(block, c)):
+            for j in range(dofs(block, c)):
                 column = whole(block, c + VI) + j - speed
                 put_pair(work, at + B_A + 6 * column, motion_to_child(X, twist(block, c, j)))
             put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
@@ -66,7 +66,7 @@ def joint_momentum_rates(block, b, v, mu, F, pdot, work):
     for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
         c = node_row(i)
         beyond = get_pair(work, own)
-        for j in range(freedoms(block, c)):
+        for j in range(dofs(block, c)):
             vi = whole(block, c + VI) + j
             a = get_pair(work, at + B_A + 6 * (vi - speed))
             put(pdot, vi, dot6(a, load) + dot6(omega_transposed_times(beyond, a), mu))
@@ -80,7 +80,7 @@ def joint_momentum_rates(block, b, v, mu, F, pdot, work):
 
 @kernel
 def blocks(block, t, q, C, A, vr, work):
-    """For inspection: C (36 numbers a body, row by row), A (6 a freedom, one column after the other), vr (6).
+    """For inspection: C (36 numbers a body, row by row), A (6 a dof, one column after the other), vr (6).
 
     Returns the status of the drives.
     """

@@ -6,7 +6,7 @@ overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than t
 (a user's function for forces or wrenches raised).
 """
 
-from .jit import STAMP_NUMBER, exact, inline, piece
+from .jit import STAMP_NUMBER, exact, inline, noinline
 from .layout import N_NODES, N_QUATERNIONS, QUATERNION, STAMP, margins_at, node_row
 from .number import get, magnitude, whole
 
@@ -26,7 +26,7 @@ def stale(block):
     return whole(block, STAMP) != STAMP_NUMBER
 
 
-@piece
+@noinline
 def beyond(x, limit):
     """Whether any |x_i| is greater than `limit` or not a number."""
     n, i = x.shape[0], 0
@@ -48,7 +48,7 @@ def beyond(x, limit):
     return i < n
 
 
-@piece
+@noinline
 def bad_quaternion(block, q):
     """Node of the first quaternion whose length is not near 1, or -1."""
     for i in range(whole(block, N_NODES)):

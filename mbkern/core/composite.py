@@ -1,10 +1,10 @@
 """Composite inertias, and the mass matrix B^T M B + r that they give.
 
     backward   Mc_k += C^T Mc C                          mass, first moment s and inertia J of each node's subtree
-               H_jk = e_k^T C^T ... C^T Mc_j e_j         for the freedoms k from j to the root, no others
+               H_jk = e_k^T C^T ... C^T Mc_j e_j         for the dofs k from j to the root, no others
                H_jj += r_j                               inertia of the rotor (armature)
 
-A row j holds these numbers for all freedoms k <= j on the way. It is *short*, with the numbers of the path side by
+A row j holds these numbers for all dofs k <= j on the way. It is *short*, with the numbers of the path side by
 side (:mod:`.reduced` factors such rows), or a row of the nv x nv matrix, whose other numbers stay what they are.
 
 Rails are the first nodes of a tree where these are slides that :mod:`.quasi_sweeps` leaves out: forces f on what the
@@ -12,7 +12,7 @@ last rail carries reach rail j as axes_j . f. Trees of all other callers have no
 """
 
 from .jit import inline
-from .joints import freedoms, put_momentum, put_projection
+from .joints import dofs, put_momentum, put_projection
 from .layout import (
     DEPTH, INERTIA, MASS_ROW, MOMENT, N_NODES, NV, PARENT, ROTOR, SUBTREE_MASS, VI, W_G, W_MOMENT, W_PHI, W_R,
     add_to3, add_to6, coordinate_row, get3, get6, get_frame, get_pair, node_row, put3, put6, work_row,
@@ -40,7 +40,7 @@ def put_rows(block, rails, axes, short, out, begin, work):
             add_to3(work, work_row(k) + W_MOMENT, s_k)
             add_to6(work, work_row(k) + W_R, J_k)
         vi, depth = whole(block, c + VI), whole(block, c + DEPTH)
-        for a in range(freedoms(block, c)):
+        for a in range(dofs(block, c)):
             at = begin + (whole(block, coordinate_row(block, vi + a) + MASS_ROW) if short else (vi + a) * nv)
             put_momentum(block, c, a, m, s, J, work_row(n) + W_PHI, work)
             put_row(block, i, depth + a + 1, rails, axes, short, out, at, work)
@@ -51,7 +51,7 @@ def put_rows(block, rails, axes, short, out, begin, work):
 
 @inline
 def put_row(block, i, length, rails, axes, short, out, at, work):
-    """One row: the momentum of node i's subtree (in the row of the ground) along `length` freedoms from i to the root.
+    """One row: the momentum of node i's subtree (in the row of the ground) along `length` dofs from i to the root.
     """
     F = get_pair(work, work_row(whole(block, N_NODES)) + W_PHI)
     while length > 0 and i >= rails:

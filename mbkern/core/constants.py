@@ -24,7 +24,7 @@ ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
 RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
-HAS_ROTORS = 31  # whether any freedom has armature
+HAS_ROTORS = 31  # whether any dof has armature
 ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
 ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
 ONLY_HINGES = 36  # whether all nodes are hinges, see CASE
@@ -38,7 +38,7 @@ KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive
 PLACE_G, PLACE_RHO = 4, 13  # the node's frame in its parent's at zero amount: 9 + 3
 MASS, MOMENT, INERTIA = 16, 17, 20  # of all bodies fixed in this frame: 1 + 3 + 6, about the frame's origin
 SUBTREE_MASS = 26
-DEPTH = 27  # freedoms on the way to the root, its own not counted
+DEPTH = 27  # dofs on the way to the root, its own not counted
 # PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
 # axis so that the last child of a node needs no spin
 TURN, TILT, SPIN = 28, 30, 32
@@ -48,14 +48,14 @@ ROUTE = 37  # how the node is joined to its parent, one of these:
 # IN_LINE: a last child without spin; SQUARE: such a one without offset, its tilt a quarter turn, on a frame that has no
 # bodies of its own; BESIDE: all others
 ON_GROUND, IN_LINE, SQUARE, BESIDE = 0, 1, 2, 3
-ROTOR, ROTOR_INERTIA = 38, 39  # whether a freedom has armature; the armature of a node with one freedom
+ROTOR, ROTOR_INERTIA = 38, 39  # whether a dof has armature; the armature of a node with one dof
 # all these in one number for hinges, that is revolute nodes without rotor: in line with offsets along two axes only or
 # beside, a leaf or not; on the ground
 CASE = 40
 CHAINED, CHAINED_LEAF, BRANCH, BRANCH_LEAF, ROOT, OTHER = 0, 1, 2, 3, 4, 5
 ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent, and along its own axis
 HOME = 43  # where on its axis the frame would be by the description of the joint
-DOFS, QUATERNION = 44, 45  # number of freedoms (0: driven); place of its quaternion in q (-1: none)
+DOFS, QUATERNION = 44, 45  # number of dofs (0: driven); place of its quaternion in q (-1: none)
 PITCH = 46  # of a screw: how far it moves along its axis for a turn by one radian; 0 for all other kinds
 NODE = 47
 
@@ -69,12 +69,12 @@ SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before
 # M = L L^T about the centre of mass: 1/sqrt(m) (0 where M is singular), the centre, l10 l20 l21 1/sqrt(d), and the
 # roots sqrt(m), sqrt(d) themselves
 ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
-N_ROTORS = 45  # freedoms of its joint that have armature
+N_ROTORS = 45  # dofs of its joint that have armature
 BODY = 46
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
-# the freedom before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
+# the dof before it on the way to the root (-1: none), how many there are, where its row of the mass matrix begins
 BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
 # inertia of its rotor, and which multiplier of its body is that of the rotor (HZU; -1: none)
 ARMATURE, MULTIPLIER = 7, 8
@@ -89,7 +89,7 @@ W_P, W_Q, W_R = 0, 6, 15  # M*, the articulated inertia: 6 + 9 + 6
 W_PHI = 21  # phi: 6
 W_G = 27  # the frame in its parent: 9 + 3
 W_ELIM = 39  # what the elimination of the joint leaves for the forward sweep: 9
-W_TURN = 46  # cosine and sine of the turn about z of a node with one freedom or none, which need less of W_ELIM
+W_TURN = 46  # cosine and sine of the turn about z of a node with one dof or none, which need less of W_ELIM
 W_V = 48  # velocity: 6
 W_MOMENT = 54  # first moment of the subtree: 3
 W_GRAVITY = 57  # gravity in the axes of the frame: 3

@@ -9,7 +9,7 @@
 Each says whether A is regular: no pivot was as small as rounding may leave of a singular matrix.
 """
 
-from .jit import exact, piece
+from .jit import exact, noinline
 from .layout import get3, put3
 from .number import fma, get, put, root
 from .vec3 import axpy, cross, dot, scale
@@ -17,7 +17,7 @@ from .vec3 import axpy, cross, dot, scale
 SINGULAR_PIVOT = 1e-14  # of the largest number of the row, or of the diagonal
 
 
-@piece
+@noinline
 def solve_pivoted(A, n, B, columns, scales):
     """B (n x columns) = A^-1 B; A (n x n) is destroyed, scales (n) is workspace.
 
@@ -92,7 +92,7 @@ def solve3(A, b):
     return det, abs(det) / root(size)
 
 
-@piece
+@noinline
 def factor_positive(A, n):
     """A = L D L^T in the lower triangle of A (n x n): L below the diagonal, 1/D on it.
 
@@ -127,7 +127,7 @@ def factor_positive(A, n):
     return True
 
 
-@piece
+@noinline
 def substitute_positive(A, n, b, first, last):
     """Unknowns first <= k < last of the leading `last` equations of A x = b, in place; A is factored.
 

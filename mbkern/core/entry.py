@@ -49,15 +49,16 @@ def data_of(typingctx, array):
 
 
 @exact
-def meet(a, b):
+def overlaps(a, b):
     """Whether two contiguous arrays of 8-byte numbers share memory."""
     return data_of(a) < data_of(b) + 8 * b.size and data_of(b) < data_of(a) + 8 * a.size
 
 
 @exact
-def would_spoil(first, second, q, p):
+def aliases(first, second, q, p):
     """Whether writing results to `first` and `second` would change each other or what is still to be read."""
-    return meet(first, second) or meet(first, q) or meet(first, p) or meet(second, q) or meet(second, p)
+    return (overlaps(first, second) or overlaps(first, q) or overlaps(first, p) or overlaps(second, q)
+            or overlaps(second, p))
 
 
 @exact
@@ -90,7 +91,7 @@ def quick(address, t, q, p, qdot, pdot):
     nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
     if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
         return BAD_SHAPE
-    if would_spoil(qdot, pdot, q, p):
+    if aliases(qdot, pdot, q, p):
         return BAD_SHAPE
     code = call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
                     address + 8 * whole(frame, SIZE))

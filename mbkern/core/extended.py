@@ -308,7 +308,7 @@ def ball(block, i, q, p, work):
 
 @inline
 def free(block, i, q, p, work):
-    """Eliminate a free joint: all six freedoms, so that no inertia passes, only the momentum."""
+    """Eliminate a free joint: all six dofs, so that no inertia passes, only the momentum."""
     c, w = node_row(i), work_row(i)
     X, momentum = free_frame(block, c, q, whole(block, c + QI)), get_pair(p, whole(block, c + VI))
     put_frame(work, w + W_G, X)

@@ -27,7 +27,7 @@ from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import drive_of, freedoms, is_driven, put_rates
+from .joints import drive_of, dofs, is_driven, put_rates
 from .layout import (
     BODY_DOFS, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES,
     VI,
@@ -83,7 +83,7 @@ def put_margins(block, b, M, work):
         c = node_row(i)
         if is_driven(block, c):
             put(work, margins + i, get(work, drive_of(block, c) + 3))
-        for j in range(freedoms(block, c)):
+        for j in range(dofs(block, c)):
             column = whole(block, c + VI) + j - speed
             a = get_pair(work, at + B_A + 6 * column)
             size = trace(M[0]) * dot(a[0], a[0]) + trace(M[2]) * dot(a[1], a[1])
@@ -131,7 +131,7 @@ def backward(block, p, work):
                 r = get(p, vi + i) - dot6(get_pair(work, at + B_A + 6 * i), phi)
                 add_to_pair(work, w + U_V, scale6(r, get_pair(work, w + U_K + 6 * i)))
             add_to_inertia(work, kw + U_M, inertia_to_parent(X, M))
-            for i in range(n_b):  # C^T K U^T C, a rank-1 term for each freedom
+            for i in range(n_b):  # C^T K U^T C, a rank-1 term for each dof
                 K_i = force_to_parent(X, get_pair(work, w + U_K + 6 * i))
                 U_i = force_to_parent(X, get_pair(work, w + U_U + 6 * i))
                 add_to_inertia(work, kw + U_M, downdate(K_i, U_i))

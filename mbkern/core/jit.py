@@ -2,7 +2,7 @@
 
 `inline`   small algebra on tuples: always inlined, so that LLVM keeps the tuples in registers.
 `exact`    the same without fast-math flags, for code whose rounding or NaN handling matters.
-`piece`    a part of a kernel that is compiled once and called, without fast-math flags: for long code.
+`noinline` a part of a kernel that is compiled once and called, without fast-math flags: for long code.
 `kernel`   a function that others call: compiled on first use, cached on disk, releases the GIL.
 `checked`  a kernel without fast-math flags: the place where NaN tests are allowed.
 `c_function(signature)`  a `checked` kernel as a C function: made when its address is first asked for.
@@ -60,7 +60,7 @@ if PLAIN:
     def _as_it_is(function):
         return function
 
-    inline = exact = piece = kernel = checked = _as_it_is
+    inline = exact = noinline = kernel = checked = _as_it_is
 
     def c_function(signature):
         return _as_it_is
@@ -85,7 +85,7 @@ else:
 
     inline = _inner(forceinline=True, fastmath=set(FLAGS), **parts.INLINED)
     exact = _inner(forceinline=True, **parts.COUNTED)
-    piece = _inner(nogil=True, **parts.PIECE)
+    noinline = _inner(nogil=True, **parts.PIECE)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

@@ -1,9 +1,9 @@
 """What a node is: all that the sweeps need to know about a joint. The kinds of nodes are known here only.
 
-A node has a frame X in its parent's, n freedoms with constant unit twists e in its own frame, or a prescribed motion
+A node has a frame X in its parent's, n dofs with constant unit twists e in its own frame, or a prescribed motion
 along one. All other files are written on these functions alone (but the hot path, :mod:`.extended`):
 
-    structure       `freedoms`, `is_driven`, `drive_of`, `quaternion_place`, `drops_rotor`
+    structure       `dofs`, `is_driven`, `drive_of`, `quaternion_place`, `drops_rotor`
     configuration   `put_frames`, `put_frame_of`: X(q);   `put_rates`, `put_node_rates`: qdot = N(q) u
     twists          `twist`: e;   `put_momentum`: M e of a rigid body;   `inertia_along`: how large M is along e
     motion          `add_rates`, `add_drive_rate`: v += e rate;   `put_motion`: v and its drift wr
@@ -20,7 +20,7 @@ drifted changes nothing, and scaling q back commutes with any Runge-Kutta method
 
 Where a function does much, each kind is one straight piece of code that ends in memory: where branches meet, all its
 numbers would go through memory anyway. What an elimination leaves for `recover` is at W_ELIM: 1/D and y of one
-freedom; the factors of R and y of a ball; y of a free node.
+dof; the factors of R and y of a ball; y of a free node.
 """
 
 from .jit import inline
@@ -41,8 +41,8 @@ from .vec3 import ZERO3, add, axpy, cross, dot, matmul, mul, neg, sadd, scale, s
 
 # ---- structure ----
 @inline
-def freedoms(block, c):
-    """Number of freedoms of the node at row c: 1, 3, 6, or 0 where the motion is prescribed."""
+def dofs(block, c):
+    """Number of dofs of the node at row c: 1, 3, 6, or 0 where the motion is prescribed."""
     return whole(block, c + DOFS)
 
 
@@ -67,7 +67,7 @@ def quaternion_place(block, c):
 @inline
 def drops_rotor(block, c):
     """Whether the elimination of the node drops the row and column of e, which do not vanish where there is a rotor."""
-    return whole(block, c + ROTOR) != 0 and freedoms(block, c) == 1 and whole(block, c + KIND) != SCREW
+    return whole(block, c + ROTOR) != 0 and dofs(block, c) == 1 and whole(block, c + KIND) != SCREW
 
 
 @inline
@@ -206,8 +206,8 @@ def unit_twist(axis):
 
 @inline
 def twist(block, c, a):
-    """e of the a-th freedom of the node; of a driven node with a = 0, that of its prescribed motion."""
-    kind, n = whole(block, c + KIND), freedoms(block, c)
+    """e of the a-th dof of the node; of a driven node with a = 0, that of its prescribed motion."""
+    kind, n = whole(block, c + KIND), dofs(block, c)
     e, t = unit_twist(6 - n + a if n > 1 else 2 if kind == PRISMATIC or kind == DRIVEN_PRISMATIC else 5)
     return ((e[0], e[1], e[2] + get(block, c + PITCH)), t)
 
@@ -236,20 +236,20 @@ def put_momentum(block, c, a, m, s, J, at, work):
         h = get(block, c + PITCH)
         put_pair(work, at, ((-s[1], s[0], h * m), (fma(h, s[1], J[2]), fma(-h, s[0], J[4]), J[5])))
     else:
-        put_pair(work, at, rigid_times(m, s, J, unit_twist(6 - freedoms(block, c) + a)))
+        put_pair(work, at, rigid_times(m, s, J, unit_twist(6 - dofs(block, c) + a)))
 
 
 @inline
 def inertia_along(block, c, a, linear, angular):
     """The size of an inertia along e_a, for the traces of its linear and angular blocks; rounding is measured by it."""
-    moves, h = one_if(whole(block, c + KIND) == PRISMATIC or (freedoms(block, c) == 6 and a < 3)), get(block, c + PITCH)
+    moves, h = one_if(whole(block, c + KIND) == PRISMATIC or (dofs(block, c) == 6 and a < 3)), get(block, c + PITCH)
     return fma(fma(h, h, moves), linear, (1.0 - moves) * angular)
 
 
 # ---- motion ----
 @inline
 def add_rates(block, c, at, x, place, work):
-    """Add e x to the six-vector at place `at` of the workspace; x are rates of freedoms, from `place` of x on."""
+    """Add e x to the six-vector at place `at` of the workspace; x are rates of dofs, from `place` of x on."""
     kind, vi = whole(block, c + KIND), place + whole(block, c + VI)
     if kind == REVOLUTE:
         put(work, at + 5, get(work, at + 5) + get(x, vi))
@@ -334,7 +334,7 @@ def put_screwing(work, w, v, h, rate, second):
 # ---- forces ----
 @inline
 def add_projection(block, c, F, out, place):
-    """Add e^T F, a force or momentum in the node's frame along its freedoms, to `out` from `place` on."""
+    """Add e^T F, a force or momentum in the node's frame along its dofs, to `out` from `place` on."""
     kind, vi = whole(block, c + KIND), place + whole(block, c + VI)
     if kind == REVOLUTE:
         put(out, vi, get(out, vi) + F[1][2])
@@ -350,7 +350,7 @@ def add_projection(block, c, F, out, place):
 
 @inline
 def put_projection(block, c, F, count, out, at):
-    """e_a^T F of the first `count` freedoms from place `at` of `out` on."""
+    """e_a^T F of the first `count` dofs from place `at` of `out` on."""
     kind = whole(block, c + KIND)
     if kind == REVOLUTE:
         put(out, at, F[1][2])
@@ -360,7 +360,7 @@ def put_projection(block, c, F, count, out, at):
         put(out, at, along_screw(block, c, F))
     elif kind == BALL or kind == FREE:
         for a in range(count):
-            axis = 6 - freedoms(block, c) + a
+            axis = 6 - dofs(block, c) + a
             put(out, at + a, F[0][0] if axis == 0 else F[0][1] if axis == 1 else F[0][2] if axis == 2 else
                 F[1][0] if axis == 3 else F[1][1] if axis == 4 else F[1][2])
 
@@ -420,7 +420,7 @@ def carry(work, k, X, M, phi):
 
 @inline
 def free_velocity(M, phi, momentum):
-    """M*^-1 (p - phi) for all six freedoms, and the margin of its pivots."""
+    """M*^-1 (p - phi) for all six dofs, and the margin of its pivots."""
     P, Q, R = M
     F, angular = ldl3(R)
     S = eliminate_angular(M, F)
@@ -434,7 +434,7 @@ def free_velocity(M, phi, momentum):
 def eliminate(block, i, k, x, work):
     """Eliminate node i, parent k, for forces x: pivots and margin, and M* and phi + M* wr that are left to the parent.
 
-    A node of several freedoms must have no rotor; what the rotor of one freedom leaves besides is :mod:`.rotors`'.
+    A node of several dofs must have no rotor; what the rotor of one dof leaves besides is :mod:`.rotors`'.
     """
     c, w = node_row(i), work_row(i)
     kind, vi, margin = whole(block, c + KIND), whole(block, c + VI), margins_at(block) + i
@@ -464,7 +464,7 @@ def eliminate(block, i, k, x, work):
             kw = work_row(k)
             add_to_inertia(work, kw + W_P, mass_to_parent(X, eliminate_angular(M, F)))
             add_to_pair(work, kw + W_PHI, force_to_parent(X, (add(phi[0], mul(M[1], y3)), torque)))
-    elif kind == FREE:  # all six freedoms eliminated: no inertia passes, only the force
+    elif kind == FREE:  # all six dofs eliminated: no inertia passes, only the force
         force = get_pair(x, vi)
         v, free_margin = free_velocity(M, get_pair(work, w + W_PHI), force)
         put_pair(work, w + W_ELIM, sub6(v, get_pair(work, w + W_DRIFT)))

@@ -13,7 +13,7 @@ The margin of a node is its smallest pivot less what rounding could have left of
 
 from .constants import *
 from .jit import inline
-from .number import door, whole
+from .number import accessor, whole
 from .vec3 import add, sadd
 
 
@@ -90,12 +90,12 @@ def loads_size(block):
 
 
 # ---- tuples in and out of arrays ----
-get3, put3 = door(3)
-get6, put6 = door(6)
-get33, put33 = door((3, 3, 3))
-get_pair, put_pair = door((3, 3))  # a six-vector (linear; angular)
-get_frame, put_frame = door(((3, 3, 3), 3))  # a frame (G, rho)
-get_inertia, put_inertia = door((6, (3, 3, 3), 6))  # an inertia (P, Q, R)
+get3, put3 = accessor(3)
+get6, put6 = accessor(6)
+get33, put33 = accessor((3, 3, 3))
+get_pair, put_pair = accessor((3, 3))  # a six-vector (linear; angular)
+get_frame, put_frame = accessor(((3, 3, 3), 3))  # a frame (G, rho)
+get_inertia, put_inertia = accessor((6, (3, 3, 3), 6))  # an inertia (P, Q, R)
 
 
 @inline

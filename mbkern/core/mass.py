@@ -14,7 +14,7 @@ from .composite import mirror, put_rows
 from .drives import evaluate_drives
 from .extended import backward, begin
 from .jit import inline, kernel
-from .joints import eliminate_again, freedoms, put_frames, recover
+from .joints import eliminate_again, dofs, put_frames, recover
 from .layout import (
     DRIVE_VALUES, IS_LEAF, N_DRIVES, N_NODES, NV, PARENT, VI, W_G, W_PHI, W_V,
     add_to_pair, drive_values, get_frame, get_pair, node_row, put_pair, rotors_at, speeds_at, work_row,
@@ -82,7 +82,7 @@ def solve(block, x, y, work):
         if has_rotors(block, c):
             put_pair(work, w + W_V, v)
             call_rotor(SPEEDS, block, work, x, x, i, k)
-            for j in range(whole(block, c + VI), whole(block, c + VI) + freedoms(block, c)):
+            for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
                 put(y, j, get(work, speeds_at(block) + j))
         else:
             recover(block, i, v, y, work)

@@ -16,12 +16,12 @@ A body and its children form a clique: a row of H holds the multipliers of the p
 own, and the row of a sibling is as long as the part of it up to there. On a chain rows are short, and the work is
 linear; on a carousel it is cubic and memory quadratic. Every body needs an invertible inertia.
 
-Freedoms with armature r have A^T mu = p - r u =: sigma, which is a multiplier too: with N = L Q1 R^-T, A^T N = E, it is
+Dofs with armature r have A^T mu = p - r u =: sigma, which is a multiplier too: with N = L Q1 R^-T, A^T N = E, it is
 mu = mu0 + Z lam + N_r sigma, mu0 from the other momenta. N_r joins Z; u = (p - sigma) / r gives H_ii 1/r more on the
 diagonal, and the right side p / r.
 
 Where a body is much lighter than what it carries, v = M^-1 S^T mu is a small difference of large numbers. What the
-loss leaves behind is motion that the joints forbid, Y Y^T L^T (S v - vr). As much motion along a freedom would be an
+loss leaves behind is motion that the joints forbid, Y Y^T L^T (S v - vr). As much motion along a dof would be an
 error of its speed: the largest, over the largest number of u and vr, is the estimate of the error at `loss_at`.
 
 To read along: :mod:`mbkern.textbook.hzu`.
@@ -31,8 +31,8 @@ from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
 from .checks import STALE, stale, status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
-from .jit import inline, kernel, piece
-from .joints import drive_of, freedoms, is_driven, put_rates, unit_twist
+from .jit import inline, kernel, noinline
+from .joints import drive_of, dofs, is_driven, put_rates, unit_twist
 from .layout import (
     BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, ELDERS, FIRST_NODE, GRAVITY, MULTIPLIER,
     MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, N_ROTORS, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
@@ -160,9 +160,9 @@ def put_basis(block, b, work):
             put_pair(work, w + H_Q + 6 * i, axpy6(get(work, reflection + i), Q_v, q_i))
 
 
-@piece
+@noinline
 def put_rotor_columns(block, b, work):
-    """Q1 R^-T of the freedoms with armature, after the columns of Q."""
+    """Q1 R^-T of the dofs with armature, after the columns of Q."""
     row, w = body_row(block, b), hzu_row(block, b)
     n, vi, x = whole(block, row + BODY_DOFS), whole(block, row + BODY_V), w + H_VECTOR
     for j in range(n):
@@ -187,7 +187,7 @@ def put_margins(block, b, work):
         c = node_row(i)
         if is_driven(block, c):
             put(work, margins + i, get(work, drive_of(block, c) + 3))
-        for j in range(freedoms(block, c)):
+        for j in range(dofs(block, c)):
             column = whole(block, c + VI) + j - speed
             a = root_transposed_times(block, b, get_pair(work, at + B_A + 6 * column))
             margin = fma(-PIVOT_TOLERANCE, dot6(a, a), get(work, side + column))
@@ -235,7 +235,7 @@ def put_matrix(block, work):
             add_rotors(block, b, work)
 
 
-@piece
+@noinline
 def add_rotors(block, b, work):
     """The rotors' part of H_bb: N_r is orthogonal to Z in the unit used here, but its columns are not orthonormal."""
     row, w = body_row(block, b), hzu_row(block, b)

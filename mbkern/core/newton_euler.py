@@ -21,7 +21,7 @@ from .checks import status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import drops_rotor, eliminate, freedoms, put_frames, put_motion, recover
+from .joints import drops_rotor, eliminate, dofs, put_frames, put_motion, recover
 from .layout import (
     GRAVITY, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_DRIFT, W_G, W_P, W_PHI, W_V,
     add_to_pair, get3, get6, get_frame, get_inertia, get_pair, node_row, put_inertia, put_pair, speeds_at, work_row,
@@ -87,7 +87,7 @@ def forward(block, udot, work):
         if has_rotors(block, c):
             put_pair(work, w + W_V, carried)
             call_rotor(SPEEDS, block, work, udot, udot, i, k)
-            for j in range(whole(block, c + VI), whole(block, c + VI) + freedoms(block, c)):
+            for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
                 put(udot, j, get(work, speeds_at(block) + j))
         else:
             recover(block, i, carried, udot, work)

@@ -12,7 +12,7 @@ array               a number is
 
 Numbers know ``+ - * /`` and negation, also mixed with float64, and `fma`, `sincos`, `root`, `smaller`, `larger`,
 `magnitude`, `with_sign`.
-All reads and writes go through `get` and `put`, for tuples through a `door`; `whole` reads an integer of the block.
+All reads and writes go through `get` and `put`, for tuples through a `accessor`; `whole` reads an integer of the block.
 """
 
 import math
@@ -42,14 +42,14 @@ if PLAIN:
     def whole(array, i):
         return int(array[i])
 
-    def door(pattern):
+    def accessor(pattern):
         """`get` and `put` for tuples of numbers: 3 is (x, y, z), (3, 3) a pair of such, and so on."""
         if isinstance(pattern, int):
             size, parts = pattern, [(get, put, k) for k in range(pattern)]
         else:
             size, parts = 0, []
             for part in pattern:
-                parts.append((*door(part), size))
+                parts.append((*accessor(part), size))
                 size += _size(part)
 
         def get_tuple(array, i):
@@ -321,7 +321,7 @@ else:
             return builder.fptosi(builder.load(pointer, align=8), ir.IntType(types.intp.bitwidth))
         return types.intp(array, types.intp), codegen
 
-    def door(pattern):
+    def accessor(pattern):
         """`get` and `put` for tuples of numbers: 3 is (x, y, z), (3, 3) a pair of such, and so on."""
         def tuple_of(number, shape):
             parts = [number] * shape if isinstance(shape, int) else [tuple_of(number, part) for part in shape]

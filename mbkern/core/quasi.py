@@ -33,7 +33,7 @@ from numpy import nan
 
 from .cabi import ODE, address_of, call_load
 from .checks import ANGLE_LIMIT, BAD_Q, BAD_T, LIMIT, NOT_FINITE, OK, beyond
-from .jit import c_function, checked, exact, piece
+from .jit import c_function, checked, exact, noinline
 from .number import array_at, get, put, whole
 from .quasi_calls import put_bias_and_forces, put_constraint_rates, put_constraints, put_mass_matrix, put_quasi
 from .quasi_dense import put_dense_speeds, put_gamma, put_inverse, put_reduced
@@ -57,7 +57,7 @@ def crossed(frame):
     return watched * sign < 0.0
 
 
-@piece
+@noinline
 def put_motion_of(frame, t, q, given):
     """v, and all but the equations of motion themselves. Returns a code."""
     m, method = whole(frame, NV), whole(frame, METHOD)

@@ -9,7 +9,7 @@ columns of the other speeds ("dependent") are solved for. Rows of M W of ignorab
 from .checks import OK
 from .dense import solve_pivoted, solve_positive
 from .entry import UNKNOWN
-from .jit import piece
+from .jit import noinline
 from .number import get, put, whole
 from .quasi_calls import put_constraints, put_quasi, put_rates_of
 from .quasi_layout import (
@@ -19,7 +19,7 @@ from .quasi_layout import (
 from .quasi_rows import along, momentum_axes, put_rows
 
 
-@piece
+@noinline
 def put_inverse(frame):
     """W and P of S^-1 = [W, P]; RCOND. Returns a code."""
     m, nu = whole(frame, NV), whole(frame, NU)
@@ -91,7 +91,7 @@ def put_inverse(frame):
     return OK if 1.0 / worst >= get(frame, THRESHOLD) else SINGULAR_S
 
 
-@piece
+@noinline
 def put_speeds(frame, u):
     """v = W (u - Z) + P C, then once more what is left of B v = C: constraints and momenta hold to the last digit."""
     m, nu = whole(frame, NV), whole(frame, NU)
@@ -115,7 +115,7 @@ def put_speeds(frame, u):
             put(v, i, get(v, i) + get(P, i * nd + j) * get(left, j))
 
 
-@piece
+@noinline
 def put_gamma(frame, q):
     """gamma = -(W rate_Y + P (h_I; rate_a))."""
     m, nu, r, s = whole(frame, NV), whole(frame, NU), whole(frame, R), whole(frame, S)
@@ -139,7 +139,7 @@ def put_gamma(frame, q):
         put(gamma, i, x)
 
 
-@piece
+@noinline
 def put_reduced(frame, udot):
     """udot of (W^T M W) udot = W^T (Q - h - M gamma). Returns a code."""
     m, nu = whole(frame, NV), whole(frame, NU)
@@ -196,7 +196,7 @@ def put_reduced(frame, udot):
     return OK if solve_positive(X, nu, udot) else SINGULAR_MASS
 
 
-@piece
+@noinline
 def put_dense_speeds(frame, t, q, u):
     """v by W and P of any S. Returns a code."""
     m = whole(frame, NV)

@@ -3,12 +3,12 @@
 from .checks import OK
 from .dense import solve_pivoted, solve_positive
 from .entry import UNKNOWN
-from .jit import piece
+from .jit import noinline
 from .number import get, put, whole
 from .quasi_layout import AT_A, AT_E, AT_F, AT_H, AT_M, AT_Q, AT_W, AT_X, NU, NV, R, SINGULAR_MASS, part
 
 
-@piece
+@noinline
 def put_lagrange(frame, vdot):
     """vdot with multipliers. Returns a code."""
     m, r = whole(frame, NV), whole(frame, R)
@@ -40,7 +40,7 @@ def put_lagrange(frame, vdot):
     return OK
 
 
-@piece
+@noinline
 def put_maggi(frame, vdot):
     """vdot of [W^T M; a] vdot = (W^T (Q - h); -rate_a). Returns a code."""
     m, nu, r = whole(frame, NV), whole(frame, NU), whole(frame, R)

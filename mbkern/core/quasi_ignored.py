@@ -18,7 +18,7 @@ not quite a rotation: of a free joint, 4 | |quaternion|^2 - 1 | of the vector is
 
 from .cabi import call_load
 from .checks import OK
-from .jit import exact, piece
+from .jit import exact, noinline
 from .layout import get3
 from .number import get, put, whole
 from .quasi_layout import (
@@ -104,7 +104,7 @@ def add_momenta(frame, t, q, factor):
         put(p, m + k, get(p, m + k) + factor * x)
 
 
-@piece
+@noinline
 def lagrangian_acts(frame, t, q):
     """Whether dL/dq_I of M and h of the user is not zero. Returns a code."""
     m, s = whole(frame, NV), whole(frame, S)
@@ -128,7 +128,7 @@ def lagrangian_acts(frame, t, q):
     return OK
 
 
-@piece
+@noinline
 def acts_on_ignored(frame, t, q):
     """Whether something acts along an ignored coordinate; v, M, h, Q and a are there. Returns a code."""
     m, r, s = whole(frame, NV), whole(frame, R), whole(frame, S)

@@ -4,7 +4,7 @@ A momentum of an ignorable coordinate belongs to one speed or, for a position of
 those of its three linear speeds, which are in body axes.
 """
 
-from .jit import exact, piece
+from .jit import exact, noinline
 from .joints import quaternion_axes
 from .layout import get3
 from .number import get, put, whole
@@ -42,7 +42,7 @@ def along(x, at, stride, weights, n):
     return weights[0] * x[at] + weights[1] * x[at + stride] + weights[2] * x[at + 2 * stride]
 
 
-@piece
+@noinline
 def put_rows(frame, q):
     """B = [M_I; a] and C = (G - N_I; -b)."""
     m, r, s = whole(frame, NV), whole(frame, R), whole(frame, S)

@@ -1,6 +1,6 @@
 """Mass matrix and bias of a tree for :mod:`.quasi_tree`.
 
-    mass   composite inertias, leaves first; of each freedom the momentum that its unit speed gives, down to the root;
+    mass   composite inertias, leaves first; of each dof the momentum that its unit speed gives, down to the root;
            rotors on the diagonal
     bias   one sweep outward   v = C v_k + e rate,   w = C w_k + wr,   R = M w + Omega M v   (udot = 0, w less g)
            one sweep inward    R_k += C^T R,   h = e^T R

@@ -10,7 +10,7 @@ solved apart from the others.
 
 from .checks import OK
 from .dense import factor_positive, solve3, solve_pivoted, substitute_positive
-from .jit import exact, piece
+from .jit import exact, noinline
 from .layout import get3, put3
 from .number import fma, get, put, whole
 from .quasi_calls import put_quasi, put_rates_of
@@ -169,7 +169,7 @@ def factor_reduced(frame):
     return factor_positive(X, nu)
 
 
-@piece
+@noinline
 def put_triangular_speeds(frame, t, q, u):
     """v where S is triangular, and the factors of M. Returns a code, or DENSE_S."""
     m, nu, in_place = whole(frame, NV), whole(frame, NU), whole(frame, TRIANGULAR) == IN_PLACE
@@ -191,7 +191,7 @@ def put_triangular_speeds(frame, t, q, u):
     return OK
 
 
-@piece
+@noinline
 def put_triangular(frame, udot):
     """udot = Y vdot_N + rate_Y, from the factors that `put_triangular_speeds` left; vdot_N stays in E."""
     m, nu, in_place = whole(frame, NV), whole(frame, NU), whole(frame, TRIANGULAR) == IN_PLACE

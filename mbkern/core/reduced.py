@@ -11,7 +11,7 @@ Ivanov & Shimanovskiy 2023, DAH; method "dah". On nodes, so that A is a constant
     forward    u_j = b_j / D_j - sum over k of L_jk u_k,   v = C v_k + e u
                mu_k += C^T mu,   pdot = e^T (F* - Omega mu)    and once more from the leaves
 
-A row of H holds the freedoms from the root to j, so the row of k is as long as the part of row j up to k: the
+A row of H holds the dofs from the root to j, so the row of k is as long as the part of row j up to k: the
 elimination subtracts a multiple of the beginning of one row from another. On a carousel rows have two numbers, and the
 work is linear; on a chain the rows grow, work is cubic and memory quadratic.
 
@@ -24,7 +24,7 @@ from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
-    add_drive_rate, add_rates, freedoms, inertia_along, put_drive_margins, put_frames, put_momentum_rates, put_rates,
+    add_drive_rate, add_rates, dofs, inertia_along, put_drive_margins, put_frames, put_momentum_rates, put_rates,
 )
 from .layout import (
     BEFORE, GRAVITY, MASS_ROW, N_BEFORE, N_DRIVES, N_NODES, NV, PARENT, SUBTREE_MASS, VI, W_G, W_GRAVITY, W_MOMENT,
@@ -47,7 +47,7 @@ def put_mass(block, work):
 
 @inline
 def put_margin(block, i, a, pivot, work):
-    """What elimination has left of the pivot of freedom a of node i, against the composite inertia it came from."""
+    """What elimination has left of the pivot of dof a of node i, against the composite inertia it came from."""
     c, at = node_row(i), margins_at(block) + i
     size = inertia_along(block, c, a, 3.0 * get(block, c + SUBTREE_MASS), trace(get6(work, work_row(i) + W_R)))
     margin = fma(-PIVOT_TOLERANCE, size, pivot)
@@ -61,7 +61,7 @@ def factor(block, work):
     put_drive_margins(block, work)
     for i in range(whole(block, N_NODES) - 1, -1, -1):
         c = node_row(i)
-        for a in range(freedoms(block, c) - 1, -1, -1):
+        for a in range(dofs(block, c) - 1, -1, -1):
             j = whole(block, c + VI) + a
             row = coordinate_row(block, j)
             at, last = H + whole(block, row + MASS_ROW), whole(block, row + N_BEFORE)

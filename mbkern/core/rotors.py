@@ -1,9 +1,9 @@
-"""Rotors: freedoms with an inertia r of their own beside that of the bodies ("armature", a geared motor's rotor).
+"""Rotors: dofs with an inertia r of their own beside that of the bodies ("armature", a geared motor's rotor).
 
     T = sum of v^T M v / 2 + sum of r u^2 / 2,   p = A^T mu + r u,   Mass = B^T M B + diag(r)
     A^T R = tau - r udot - Omega(u) (r u)         the last term of ball and free nodes only: their speeds are no rates
 
-A rotor has no weight, and its spin does not act on the parent. Elimination of one freedom with the unit twist e:
+A rotor has no weight, and its spin does not act on the parent. Elimination of one dof with the unit twist e:
 
     backward   U = M* e,   D = e^T U + r,   y = (p - e^T phi) / D
                M*_k += C^T (M* - U U^T / D) C        phi_k += C^T (phi + U y)
@@ -13,15 +13,15 @@ Without a rotor the row and column e of M* - U U^T / D vanish, which the sweeps 
 
     (r / D) (U e^T + e U^T - (e^T U) e e^T) = e h^T + h e^T,   h = (U - e (e^T U) / 2) r / D
 
-which `carry_rotor` adds for a node with one freedom. A ball or free node is eliminated freedom by freedom, last first,
+which `carry_rotor` adds for a node with one dof. A ball or free node is eliminated dof by dof, last first,
 in a place of the workspace of its own.
 
 Sweeps take long to compile, and most machines have no rotors. So the sweeps do not contain this code: they call `rotor`
 by its address, which is in the block of a machine that has some (:mod:`.rotor_calls`).
 """
 
-from .jit import PLAIN, exact, inline, piece
-from .joints import freedoms, put_frame_of, put_momentum_rates, put_node_rates, twist
+from .jit import PLAIN, exact, inline, noinline
+from .joints import dofs, put_frame_of, put_momentum_rates, put_node_rates, twist
 from .layout import (
     ARMATURE, HAS_ROTORS, N_NODES, NV, ROTOR, ROTOR_CALLS, ROTORS_SIZE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY,
     W_MOMENT, W_P, W_PHI, W_R, W_V,
@@ -34,7 +34,7 @@ from .spatial import (
 )
 from .vec3 import add, axpy, cross, mul, tmul
 
-# the place: M* as 6 x 6, U of each freedom, 1/D, y, phi
+# the place: M* as 6 x 6, U of each dof, 1/D, y, phi
 R_M, R_U, R_D, R_Y, R_PHI = 0, 36, 72, 78, 84
 SIZE = 90
 
@@ -44,7 +44,7 @@ CARRY, PLACE_AND_CARRY, ELIMINATE, PLACE_AND_ELIMINATE, SPEEDS, MOVE, RATES, SPI
 
 @inline
 def armature(block, j):
-    """r of freedom j."""
+    """r of dof j."""
     return get(block, coordinate_row(block, j) + ARMATURE)
 
 
@@ -55,8 +55,8 @@ def armature3(block, j):
 
 @inline
 def has_rotors(block, c):
-    """Whether the node at row c has several freedoms, and armature: it is eliminated here, freedom by freedom."""
-    return whole(block, c + ROTOR) != 0 and freedoms(block, c) > 1
+    """Whether the node at row c has several dofs, and armature: it is eliminated here, dof by dof."""
+    return whole(block, c + ROTOR) != 0 and dofs(block, c) > 1
 
 
 @inline
@@ -75,12 +75,12 @@ def add_rotor_forces(block, out, work):
         call_rotor(SPIN, block, work, out, out, 0, 0)
 
 
-@piece
+@noinline
 def subtract_spin(block, out, work):
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
         if whole(block, c + ROTOR) != 0:
-            n, vi = freedoms(block, c), whole(block, c + VI)
+            n, vi = dofs(block, c), whole(block, c + VI)
             at = speeds_at(block) + vi
             if n == 3:
                 add_to3(out, vi, euler(armature3(block, vi), get3(work, at)))
@@ -96,12 +96,12 @@ def euler(r, w):
     return ((r[1] - r[2]) * w[1] * w[2], (r[2] - r[0]) * w[2] * w[0], (r[0] - r[1]) * w[0] * w[1])
 
 
-# ---- the door ----
+# ---- the accessor ----
 @exact
 def rotor(action, block, work, x, y, i, k):
     """Do something for node i, whose parent is k.
 
-    CARRY                 one freedom: add to the parent what the sweep has left out
+    CARRY                 one dof: add to the parent what the sweep has left out
     PLACE_AND_CARRY       the same where the frame is not there yet; x is q
     ELIMINATE             ball, free: eliminate it for momenta (forces) x, and add what is left to the parent, if any
     PLACE_AND_ELIMINATE   the same where the frame is not there yet, and for the first moment too; y is q
@@ -161,10 +161,10 @@ else:
         return types.void(types.intp, block, work, x, y, types.intp, types.intp), codegen
 
 
-# ---- one freedom ----
-@piece
+# ---- one dof ----
+@noinline
 def carry_rotor(block, i, k, work):
-    """Add e h^T + h e^T of node i, which has one freedom, to its parent k; M*, 1/D and the frame are there."""
+    """Add e h^T + h e^T of node i, which has one dof, to its parent k; M*, 1/D and the frame are there."""
     c, w = node_row(i), work_row(i)
     X, e = get_frame(work, w + W_G), twist(block, c, 0)
     U = inertia_times(get_inertia(work, w + W_P), e)
@@ -187,14 +187,14 @@ def symmetric(a, b):
 
 
 # ---- ball and free nodes ----
-@piece
+@noinline
 def eliminate_node(block, i, x, work):
-    """U, 1/D, y of node i's freedoms for momenta (or forces) x, and what is left of M* and phi, in the place."""
+    """U, 1/D, y of node i's dofs for momenta (or forces) x, and what is left of M* and phi, in the place."""
     c, w, at = node_row(i), work_row(i), rotors_at(block)
     vi, margin = whole(block, c + VI), margins_at(block) + i
     put_whole(work, at + R_M, get_inertia(work, w + W_P))
     put_pair(work, at + R_PHI, get_pair(work, w + W_PHI))
-    n = freedoms(block, c)
+    n = dofs(block, c)
     for a in range(n - 1, -1, -1):
         axis = 6 - n + a  # of the unit twist
         U = at + R_U + 6 * a
@@ -230,7 +230,7 @@ def put_whole(a, i, M):
     put_pair(a, i + 30, ((Q[0][2], Q[1][2], Q[2][2]), (R[2], R[4], R[5])))
 
 
-@piece
+@noinline
 def carry_node(block, i, k, work):
     """Add what `eliminate_node` has left of M* and phi of node i to its parent k."""
     X, at, kw = get_frame(work, work_row(i) + W_G), rotors_at(block), work_row(k)
@@ -241,14 +241,14 @@ def carry_node(block, i, k, work):
     add_to_pair(work, kw + W_PHI, force_to_parent(X, get_pair(work, at + R_PHI)))
 
 
-@piece
+@noinline
 def carry_moment(block, i, k, work):
     """Add the first moment of node i's subtree to its parent k."""
     (G, rho), s = get_frame(work, work_row(i) + W_G), get3(work, work_row(i) + W_MOMENT)
     add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, node_row(i) + SUBTREE_MASS), rho, tmul(G, s)))
 
 
-@piece
+@noinline
 def move_node(block, i, k, p, pdot, work):
     """Velocity, gravity, speeds and pdot of node i in the forward sweep of the extended system."""
     c, w = node_row(i), work_row(i)
@@ -262,14 +262,14 @@ def move_node(block, i, k, p, pdot, work):
     put_momentum_rates(block, c, v, mu, get3(work, w + W_MOMENT), g, pdot)
 
 
-@piece
+@noinline
 def node_speeds(block, i, x, work):
     """Speeds of node i, its velocity v in the place of C v_k, and mu in that of phi, for momenta x.
 
     For forces x and accelerations instead of momenta and speeds the same.
     """
     c, w, v, at = node_row(i), work_row(i), work_row(i) + W_V, rotors_at(block)
-    n, speeds = freedoms(block, c), speeds_at(block) + whole(block, c + VI)
+    n, speeds = dofs(block, c), speeds_at(block) + whole(block, c + VI)
     eliminate_node(block, i, x, work)
     for a in range(n):
         axis, U = 6 - n + a, at + R_U + 6 * a

@@ -1,13 +1,13 @@
 """`rhs` of the rows of row-major arrays: to lanes and back, shared out between threads without Python in between.
 
 A *job* is a list of words: where the arrays are, and counters. Whoever works on it takes pieces of rows until none is
-left. Other threads wait at *posts*, one word each:
+left. Other threads wait at *slots*, one word each:
 
     ABSENT    nobody is there        FREE    a thread looks at the word again and again
     BUSY      it works on a job      else    the address of a job that wants to be taken
 
-Who calls `rhs_rows` leaves its job at posts that are free, else at absent ones, works itself, and takes the job back
-from posts where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less
+Who calls `rhs_rows` leaves its job at slots that are free, else at absent ones, works itself, and takes the job back
+from slots where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less
 than a microsecond; one that sleeps takes 0.1 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks
 for a while before it returns.
 """
@@ -21,17 +21,17 @@ from numpy import nan
 
 from .atomics import WORD, count_up, give_way, pause, peek, poke, replace
 from .checks import OK
-from .entry import UNKNOWN, data_of, would_spoil
+from .entry import UNKNOWN, data_of, aliases
 from .jit import checked, exact
 from .lanes import ROW, call_lanes, put_constants
-from .number import LANES, VECTOR, all_at_most, array_at, door, get, lanes, lanes_at, magnitude, put
+from .number import LANES, VECTOR, all_at_most, array_at, accessor, get, lanes, lanes_at, magnitude, put
 
 SHARED = -1  # what `rhs_rows` returns for arrays that share memory
 # places in a buffer of lanes: t, codes, and from Y on y, tau, dydt, work
 B_T, B_CODES, B_Y = 0, 1, 2
-# words of a post: its state, and how many jobs were done there (which nobody needs but tests)
-POST, JOBS = 0, 1
-POST_SIZE = 8  # a cache line
+# words of a slot: its state, and how many jobs were done there (which nobody needs but tests)
+SLOT, JOBS = 0, 1
+SLOT_SIZE = 8  # a cache line
 ABSENT, FREE, BUSY = 0, 1, 2
 PATIENCE = 1000  # looks for the end of a job before other threads are let through
 # words of a job: numbers, addresses and counts
@@ -40,9 +40,9 @@ PLACES, N_PLACES, VALUES, TIMES, N_TIMES, TAU, N_TAU = 6, 7, 8, 9, 10, 11, 12
 AT_Q, AT_P, AT_QDOT, AT_PDOT, AT_CODES = 13, 14, 15, 16, 17
 BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 18, 19, 20, 21  # of the first thread, and bytes from one thread to the next
 NEXT, JOINED, DONE, BAD = 24, 25, 26, 27  # next row; threads that came, and that left; rows without a result
-JOB = 32  # and two words for each helper: a post, and what was there before
+JOB = 32  # and two words for each helper: a slot, and what was there before
 
-get4, put4 = door(LANES)
+get4, put4 = accessor(LANES)
 
 
 # ---- rows to lanes and back ----
@@ -249,33 +249,33 @@ def work_on(job):
 
 
 @checked
-def serve(post, looks, jobs):
-    """Do jobs at the post at this address, until there was none for that many looks, or `jobs` are done."""
+def serve(slot, looks, jobs):
+    """Do jobs at the slot at this address, until there was none for that many looks, or `jobs` are done."""
     left = looks
     while left > 0:
-        job = peek(post)
+        job = peek(slot)
         if job == ABSENT:
-            replace(post, ABSENT, FREE)
-        elif job != FREE and job != BUSY and replace(post, job, BUSY):
+            replace(slot, ABSENT, FREE)
+        elif job != FREE and job != BUSY and replace(slot, job, BUSY):
             work_on(job)
-            count_up(post + WORD * JOBS, 1)
-            poke(post, FREE)
+            count_up(slot + WORD * JOBS, 1)
+            poke(slot, FREE)
             count_up(job + WORD * DONE, 1)  # from here on the job may vanish
             jobs -= 1
             left = looks if jobs > 0 else 1
         pause()
         left -= 1
-        if left == 0 and not replace(post, FREE, ABSENT):
+        if left == 0 and not replace(slot, FREE, ABSENT):
             left = 1  # a job has just come
 
 
 @exact
-def leave_job(job, asked, helpers, posts, wanted):
-    """Leave a job at posts in the state `wanted` until `helpers` are asked in all; how many that are."""
-    for i in range(posts.shape[0]):
-        post = data_of(posts) + WORD * POST_SIZE * i
-        if asked < helpers and replace(post, wanted, data_of(job)):
-            job[JOB + 2 * asked], job[JOB + 2 * asked + 1] = post, wanted
+def leave_job(job, asked, helpers, slots, wanted):
+    """Leave a job at slots in the state `wanted` until `helpers` are asked in all; how many that are."""
+    for i in range(slots.shape[0]):
+        slot = data_of(slots) + WORD * SLOT_SIZE * i
+        if asked < helpers and replace(slot, wanted, data_of(job)):
+            job[JOB + 2 * asked], job[JOB + 2 * asked + 1] = slot, wanted
             asked += 1
     return asked
 
@@ -291,7 +291,7 @@ def take_back(job, asked):
 
 @checked
 def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, begin, end, step, buffers, own, job,
-             posts, helpers):
+             slots, helpers):
     """Rows begin .. end of Qdot, Pdot and their codes, which are OK before; at most that many helpers.
 
     `block` is an address. t has one number or one a row, tau no row, one or all. `buffers` and `own` (the block in
@@ -299,7 +299,7 @@ def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, b
     all three are for this call alone. Returns how many rows have no result, these are NaN; `SHARED` and does nothing
     when results would be written over what is to be read.
     """
-    if would_spoil(Qdot, Pdot, Q, P) or would_spoil(Qdot, Pdot, t, tau) or would_spoil(Qdot, Pdot, values, values):
+    if aliases(Qdot, Pdot, Q, P) or aliases(Qdot, Pdot, t, tau) or aliases(Qdot, Pdot, values, values):
         return SHARED
     job[FUNCTION], job[BLOCK], job[END], job[STEP] = function, block, end, step
     job[N_Q], job[N_V] = Q.shape[1], P.shape[1]
@@ -310,7 +310,7 @@ def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, b
     job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), ROW * buffers.shape[1]
     job[OWN], job[OWN_SIZE] = data_of(own), ROW * own.shape[1]
     job[NEXT], job[JOINED], job[DONE], job[BAD] = begin, 0, 0, 0
-    asked = leave_job(job, leave_job(job, 0, helpers, posts, FREE), helpers, posts, ABSENT)
+    asked = leave_job(job, leave_job(job, 0, helpers, slots, FREE), helpers, slots, ABSENT)
     at = data_of(job)
     work_on(at)
     came, looks = take_back(job, asked), 0

@@ -249,7 +249,7 @@ def eliminate_az(M, U, d):
 
 @inline
 def downdate(K, U):
-    """-K U^T as an inertia (P, Q, R); it is symmetric when summed over the freedoms of a joint."""
+    """-K U^T as an inertia (P, Q, R); it is symmetric when summed over the dofs of a joint."""
     (a, b), (f, t) = K, U
     return ((-a[0] * f[0], -a[0] * f[1], -a[0] * f[2], -a[1] * f[1], -a[1] * f[2], -a[2] * f[2]),
             (scale(-a[0], t), scale(-a[1], t), scale(-a[2], t)),

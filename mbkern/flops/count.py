@@ -112,7 +112,7 @@ def count(
     model : Model
         A welded body costs nothing in the kernels "emh-ldl" and "dah", because it is merged with its parent when the
         model is built. The kernels "emh-lu" and "hzu" and the textbook go body by body: there it is a body whose
-        joint has 0 freedoms.
+        joint has 0 dofs.
     method : str
         Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D
         L: the ERA formula exactly), "dah-ldl", "hzu-ldl" (set against TSP, OSP); "emh-cholesky", "dah", "hzu" (the same

@@ -1,6 +1,6 @@
 """Which method is cheapest: maps over trees of c equal chains of length L on a base body, as in the papers' diagrams.
 
-The number of bodies is N = 1 + c L; all joints are equal, with n freedoms. A map can be drawn from five kinds of
+The number of bodies is N = 1 + c L; all joints are equal, with n dofs. A map can be drawn from five kinds of
 costs: the formulas of the English or of the Russian paper, the operations that the printed algorithms or our kernels
 execute, and measured times.
 """
@@ -35,7 +35,7 @@ _TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian",
 
 
 def joint_of(n: int) -> Joint:
-    """The joint with n freedoms of maps and benchmarks: revolute, universal, ball; then translations before a ball.
+    """The joint with n dofs of maps and benchmarks: revolute, universal, ball; then translations before a ball.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def joint_of(n: int) -> Joint:
 
 def _freedoms(n: Any) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= 6:
-        raise ModelError(f"n: expected the freedoms of every joint, 1 to 6, got {n!r}")
+        raise ModelError(f"n: expected the dofs of every joint, 1 to 6, got {n!r}")
     return int(n)
 
 
@@ -70,7 +70,7 @@ class SelectionMap:
     Attributes
     ----------
     n : int
-        Freedoms of every joint.
+        Dofs of every joint.
     source : str
         Where the costs come from.
     methods : tuple of str
@@ -102,7 +102,7 @@ class SelectionMap:
     def note(self) -> str:
         """What to say beside the picture."""
         if self.source.startswith("table1") and self.n >= 5:
-            return ("The papers say that HZU wins for 3 and 4 freedoms only;\n"
+            return ("The papers say that HZU wins for 3 and 4 dofs only;\n"
                     "their formulas favour it for 5 and 6 as well.")
         return ""
 
@@ -174,7 +174,7 @@ def selection_map(
     Parameters
     ----------
     n : int
-        Freedoms of every joint, 1 to 6.
+        Dofs of every joint, 1 to 6.
     max_length, max_chains : int
         Size of the map.
     source : str
@@ -211,7 +211,7 @@ def selection_map(
     if joint is None:
         joint = joint_of(n)
     elif joints.as_joint(joint).nv != n:
-        raise ModelError(f"joint: expected {n} freedoms, got {joints.as_joint(joint).nv}")
+        raise ModelError(f"joint: expected {n} dofs, got {joints.as_joint(joint).nv}")
     cells = [(c, L) for c in range(1, rows + 1) for L in range(1, columns + 1)]
     methods: tuple[str, ...]
     if source.startswith("table1"):
@@ -281,7 +281,7 @@ def interpolate(at: list[int], values: list[Any], x: int) -> Fraction:
 
 
 def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None:
-    """First length N of a chain of n-freedom joints at which the formula `left` is below `right`; None up to `limit`.
+    """First length N of a chain of n-dof joints at which the formula `left` is below `right`; None up to `limit`.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None
 
 
 def crossovers(n: int) -> dict[str, int | None]:
-    """All six crossovers of a single chain of n-freedom joints (None: never), by the formulas.
+    """All six crossovers of a single chain of n-dof joints (None: never), by the formulas.
 
     Examples
     --------

@@ -13,7 +13,7 @@ A repeated operation on the same operands counts each time.
 These rules were checked against machine code. Straight-line pieces of the core compile to exactly the counted number of
 arithmetic instructions (a fused multiply-add is two), repeated operations apart. Whole right-hand sides, stepped
 through instruction by instruction, agree within 2.5 % for "emh-ldl" (often to the last operation); "emh-lu", "dah" and
-"hzu" execute up to a tenth less than counted, because the compiler unrolls loops over the freedoms of a joint and finds
+"hzu" execute up to a tenth less than counted, because the compiler unrolls loops over the dofs of a joint and finds
 repeated operations and zeros in them.
 """
 

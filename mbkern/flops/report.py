@@ -24,7 +24,7 @@ _KINEMATICS = "C, A, vr and Adot^T - A^T Omega, which the formula takes as given
 WHY_ABOVE = {
     "emh-ldl": "the formula charges nothing for driven steps and for turns of the axes inside a joint",
     "emh-lu": f"it computes {_KINEMATICS}, estimates its rounding error, and is Algorithm 1 (two vectors carried for "
-              "each freedom) under the formula of Algorithm 2",
+              "each dof) under the formula of Algorithm 2",
     "dah": "it works through compound joints step by step, with a frame and an inertia for each step",
     "hzu": f"it computes Z (Householder reflections), {_KINEMATICS}",
 }
@@ -113,14 +113,14 @@ class Report:
                                ("our kernel, executed", 3), ("time", 2)):
             above.append(title.center(sum(widths[at:at + columns]) + 2 * (columns - 1)))
             at += columns
-        head = f"{self.model}: {self.n_bodies} bodies, {self.nv} freedoms; flops of one evaluation"
+        head = f"{self.model}: {self.n_bodies} bodies, {self.nv} dofs; flops of one evaluation"
         return "\n".join([head, "  ".join(above).rstrip(), *table, *self.notes])
 
     def to_markdown(self) -> str:
         """The table for a document, then the notes."""
         cells = self._cells()
-        cells[0] = ["method", "English formula", "Russian formula", "textbook to mu", "less English",
-                    "textbook to pdot", "less Russian", "kernel", "less English", "kernel / English", "ns", "Gflop/s"]
+        cells[0] = ["method", "English formula", "Russian formula", "textbook to mu", "minus English",
+                    "textbook to pdot", "minus Russian", "kernel", "minus English", "kernel / English", "ns", "Gflop/s"]
         head, *rows = ["| " + " | ".join(row) + " |" for row in cells]
         notes = ["", *(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n".join([head, "|---|" + "---:|" * (len(cells[0]) - 1), *rows, *notes])

@@ -1,6 +1,6 @@
 """The scaling study: time of one evaluation and of one integration against the number of bodies.
 
-Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball: 1, 2 and 3 freedoms, the
+Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball: 1, 2 and 3 dofs, the
 papers' rotational, gimbal and ball hinges) by every method, and by other libraries where they are given. `study`
 measures, `Study` fits growth exponents, judges the claims of the papers, and writes tables and figures.
 """
@@ -34,7 +34,7 @@ FLOPS_ONLY = "confirmed for flops, not for times"
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
 BAND = (-0.15, 0.3)
 QUICK_SIZES, SIZES = (2, 4, 8, 16, 32, 64), (2, 4, 8, 16, 32, 64, 128, 256, 512)
-# methods whose work grows with the cube of N: beyond this many freedoms or multipliers they are left out
+# methods whose work grows with the cube of N: beyond this many dofs or multipliers they are left out
 CUBIC_LIMIT = {("dah", "chain"): 800, ("hzu", "carousel"): 800}
 Peer = Callable[[Model], Callable[[], object] | None]
 
@@ -44,7 +44,7 @@ class Measurement:
     """One time: `what` is an evaluation of the equations, an integration over `study`'s span, or a step of RK4."""
 
     family: str
-    freedoms: int
+    dofs: int
     bodies: int
     method: str
     what: str
@@ -66,20 +66,20 @@ class Study:
 
     measurements: tuple[Measurement, ...]
 
-    def times(self, family: str, freedoms: int, method: str, what: str = EVALUATION) -> tuple[np.ndarray, np.ndarray]:
+    def times(self, family: str, dofs: int, method: str, what: str = EVALUATION) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of bodies and nanoseconds of one curve."""
         points = [(m.bodies, m.nanoseconds) for m in self.measurements
-                  if (m.family, m.freedoms, m.method, m.what) == (family, freedoms, method, what)]
+                  if (m.family, m.dofs, m.method, m.what) == (family, dofs, method, what)]
         points.sort()
         return np.array([x for x, _ in points]), np.array([x for _, x in points])
 
     def curves(self) -> list[tuple[str, int, str, str]]:
-        """(family, freedoms, method, what) of all curves."""
-        return list(dict.fromkeys((m.family, m.freedoms, m.method, m.what) for m in self.measurements))
+        """(family, dofs, method, what) of all curves."""
+        return list(dict.fromkeys((m.family, m.dofs, m.method, m.what) for m in self.measurements))
 
-    def exponent(self, family: str, freedoms: int, method: str, what: str = EVALUATION) -> float | None:
+    def exponent(self, family: str, dofs: int, method: str, what: str = EVALUATION) -> float | None:
         """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three."""
-        N, ns = self.times(family, freedoms, method, what)
+        N, ns = self.times(family, dofs, method, what)
         if len(N) < 3:
             return None
         return _exponent(N, ns)
@@ -87,8 +87,8 @@ class Study:
     # ---- the papers' claims ----
     def claims(self) -> list[Claim]:
         """Each claim of the papers with the numbers found for it."""
-        freedoms = {m.freedoms for m in self.measurements}
-        most, fewest = max(freedoms), min(freedoms)
+        dofs = {m.dofs for m in self.measurements}
+        most, fewest = max(dofs), min(dofs)
         return [
             self._growth("EMH grows linearly on every structure", "emh-ldl", most, tuple(FAMILIES), 1),
             _same_on_all(most),
@@ -100,15 +100,15 @@ class Study:
             _where_hzu_wins(),
         ]
 
-    def _growth(self, text: str, method: str, freedoms: int, families: Sequence[str], power: int) -> Claim:
+    def _growth(self, text: str, method: str, dofs: int, families: Sequence[str], power: int) -> Claim:
         """The executed flops are a polynomial in N: its degree decides, and times must follow the flops."""
         shown, verdict = [], "confirmed"
         for family in families:
-            exponent = self.exponent(family, freedoms, method)
+            exponent = self.exponent(family, dofs, method)
             if exponent is None:
                 return Claim(text, "-", "not measured")
-            N, _ = self.times(family, freedoms, method)
-            degree, flops = flop_polynomial(method, family, freedoms)
+            N, _ = self.times(family, dofs, method)
+            degree, flops = flop_polynomial(method, family, dofs)
             expected = _exponent(N, np.array([float(flops(int(x))) for x in N]))
             shown.append(f"{family}: flops of degree {degree}, at N = {N[_upper(len(N))]} to {N[-1]} like "
                          f"N^{expected:.2f}, time like N^{exponent:.2f}")
@@ -116,7 +116,7 @@ class Study:
                 verdict = "not confirmed"
             elif not BAND[0] < exponent - expected < BAND[1]:
                 verdict = FLOPS_ONLY if verdict == "confirmed" else verdict
-        return Claim(text, f"{'; '.join(shown)} (n = {freedoms})", verdict)
+        return Claim(text, f"{'; '.join(shown)} (n = {dofs})", verdict)
 
     # ---- results on disk ----
     def write(self, folder: str | Path, claims: Sequence[Claim] | None = None) -> list[Path]:
@@ -130,7 +130,7 @@ class Study:
             rows.writerows(asdict(m) for m in self.measurements)
         with paths[1].open("w", newline="") as file:
             lines = csv.writer(file)
-            lines.writerow(["family", "freedoms", "method", "what", "exponent"])
+            lines.writerow(["family", "dofs", "method", "what", "exponent"])
             for curve in self.curves():
                 exponent = self.exponent(*curve)
                 lines.writerow([*curve, "" if exponent is None else f"{exponent:.3f}"])
@@ -146,16 +146,16 @@ class Study:
         return paths
 
     def plot(self, what: str = EVALUATION) -> Any:
-        """Time against N, a panel for each family and number of freedoms; needs matplotlib. Returns the figure."""
+        """Time against N, a panel for each family and number of dofs; needs matplotlib. Returns the figure."""
         plt = pyplot()
         families = list(dict.fromkeys(m.family for m in self.measurements))
-        freedoms = sorted({m.freedoms for m in self.measurements})
+        dofs = sorted({m.dofs for m in self.measurements})
         methods = list(dict.fromkeys(m.method for m in self.measurements if m.what == what))
         sizes = sorted({m.bodies for m in self.measurements})
-        figure, axes = plt.subplots(len(freedoms), len(families), squeeze=False, sharex=True, sharey=True,
-                                    figsize=(4.2 * len(families), 3.4 * len(freedoms)), layout="constrained")
+        figure, axes = plt.subplots(len(dofs), len(families), squeeze=False, sharex=True, sharey=True,
+                                    figsize=(4.2 * len(families), 3.4 * len(dofs)), layout="constrained")
         colours = dict(zip(methods, plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False))
-        for i, n in enumerate(freedoms):
+        for i, n in enumerate(dofs):
             for j, family in enumerate(families):
                 ax = axes[i][j]
                 for method in methods:
@@ -170,7 +170,7 @@ class Study:
                 ax.set_xticks(sizes, [str(N) for N in sizes], fontsize=7)
                 ax.minorticks_off()
                 ax.legend(fontsize=7)
-                if i == len(freedoms) - 1:
+                if i == len(dofs) - 1:
                     ax.set_xlabel("bodies N")
                 if j == 0:
                     ax.set_ylabel(f"microseconds per {what}")
@@ -191,7 +191,7 @@ def _exponent(N: np.ndarray, cost: np.ndarray) -> float:
     return float(np.polyfit(np.log(N[half:]), np.log(cost[half:]), 1)[0])
 
 
-def flop_polynomial(method: str, family: str, freedoms: int) -> tuple[int, Callable[[int], Fraction]]:
+def flop_polynomial(method: str, family: str, dofs: int) -> tuple[int, Callable[[int], Fraction]]:
     """Degree of the executed flops as a polynomial in N, and the polynomial; exact, from six small trees.
 
     Binary trees are full ones (N odd), and this holds for methods whose flops depend on N and the number of leaves
@@ -206,7 +206,7 @@ def flop_polynomial(method: str, family: str, freedoms: int) -> tuple[int, Calla
     (1, True)
     """
     sizes = list(range(3, 15, 2) if family == "binary tree" else range(3, 9))
-    values = [count(FAMILIES[family](N, joint_of(freedoms)), method).total for N in sizes]
+    values = [count(FAMILIES[family](N, joint_of(dofs)), method).total for N in sizes]
     degree, differences = 0, np.diff(np.array(values, object))
     while any(differences):
         degree += 1
@@ -214,23 +214,23 @@ def flop_polynomial(method: str, family: str, freedoms: int) -> tuple[int, Calla
     return degree, lambda N: interpolate(sizes, values, N)
 
 
-def _same_on_all(freedoms: int, bodies: int = 60) -> Claim:
+def _same_on_all(dofs: int, bodies: int = 60) -> Claim:
     """The printed algorithm must take equal flops; our kernel and its times may differ by a quarter."""
-    models = {family: make(bodies, joint_of(freedoms)) for family, make in FAMILIES.items()}
+    models = {family: make(bodies, joint_of(dofs)) for family, make in FAMILIES.items()}
     printed = {count(model, "emh-ldl", "textbook").total for model in models.values()}
     flops = [count(model, "emh-ldl").total for model in models.values()]
     times = best_times({family: evaluation(model, "emh-ldl") for family, model in models.items()}, 0.1)
     spread = max(times.values()) / min(times.values())
     shown = (f"printed algorithm, executed: {' / '.join(map(str, sorted(printed)))} flops on all; our kernel, most / "
-             f"least: flops {max(flops) / min(flops):.2f}, time {spread:.2f} (n = {freedoms}, N = {bodies})")
+             f"least: flops {max(flops) / min(flops):.2f}, time {spread:.2f} (n = {dofs}, N = {bodies})")
     same = len(printed) == 1 and max(flops) < 1.25 * min(flops)
     return Claim("EMH does not depend on the structure", shown,
                  "not confirmed" if not same else "confirmed" if spread < 1.25 else FLOPS_ONLY)
 
 
 def _ldl_against_lu(bodies: int = 16) -> Claim:
-    """Two claims in one: better above three freedoms, by 1.4 at most; equal (here: within a tenth) below."""
-    text = "L^T D L is better than LU for more than three freedoms, by 1.4 at most, and equal below"
+    """Two claims in one: better above three dofs, by 1.4 at most; equal (here: within a tenth) below."""
+    text = "L^T D L is better than LU for more than three dofs, by 1.4 at most, and equal below"
     if not {"emh-ldl", "emh-lu"} <= set(METHODS):
         return Claim(text, "-", "not measured")
     printed, times = {}, {}
@@ -244,7 +244,7 @@ def _ldl_against_lu(bodies: int = 16) -> Claim:
              f" (chain, N = {bodies}; our L^T D L goes coordinate by coordinate, our LU body by body)")
     above = all(1.0 < printed[n] <= 1.4 for n in (4, 5, 6)) and all(times[n] > 1.0 for n in (4, 5, 6))
     below = all(abs(printed[n] - 1.0) < 0.1 for n in (1, 2, 3))
-    return Claim(text, shown, "confirmed" if above and below else "confirmed above three freedoms, not below" if above
+    return Claim(text, shown, "confirmed" if above and below else "confirmed above three dofs, not below" if above
                  else "not confirmed")
 
 
@@ -255,7 +255,7 @@ def _where_hzu_wins() -> Claim:
              + f"; executed flops of our kernels for n = 3: {100 * ours:.0f} %")
     won = [n for n, share in enumerate(shares, 1) if share > 0.0]
     verdict = "confirmed" if won == [3, 4] else "not confirmed"
-    return Claim("HZU wins for joints of 3 and 4 freedoms only", shown, verdict)
+    return Claim("HZU wins for joints of 3 and 4 dofs only", shown, verdict)
 
 
 def claims_table(claims: Sequence[Claim]) -> str:
@@ -275,7 +275,7 @@ def claims_table(claims: Sequence[Claim]) -> str:
 
 def study(
     families: Sequence[str] = tuple(FAMILIES),
-    freedoms: Sequence[int] = (1, 2, 3),
+    dofs: Sequence[int] = (1, 2, 3),
     sizes: Sequence[int] = SIZES,
     methods: Sequence[str] | None = None,
     peers: Mapping[str, Peer] | None = None,
@@ -289,8 +289,8 @@ def study(
     ----------
     families : sequence of str
         "chain", "carousel", "binary tree".
-    freedoms : sequence of int
-        Freedoms of every joint, 1 to 6 (`joint_of`).
+    dofs : sequence of int
+        Dofs of every joint, 1 to 6 (`joint_of`).
     sizes : sequence of int
         Numbers of bodies.
     methods : sequence of str, optional
@@ -320,7 +320,7 @@ def study(
             raise ModelError(f"families: expected {', '.join(FAMILIES)}, got {family!r}")
     out = []
     for family in families:
-        for n in freedoms:  # all points of a panel take turns, so that a busy moment hits them all alike
+        for n in dofs:  # all points of a panel take turns, so that a busy moment hits them all alike
             evaluations: dict[tuple[int, str], Callable[[], object]] = {}
             integrations: dict[tuple[int, str], Callable[[], object]] = {}
             runs: dict[tuple[int, str, int], Callable[[], object]] = {}

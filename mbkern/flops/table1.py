@@ -1,7 +1,7 @@
 """The operation counts that the papers print (their Table 1), as exact integers for any tree.
 
 Ivanov & Shimanovskiy count three ways to bring the equations of a tree to normal form, in English (EMH, DAH, HZU) and
-in Russian (ERA, TSP, OSP, the same three, counted differently). Sums run over the bodies; n freedoms of a body's
+in Russian (ERA, TSP, OSP, the same three, counted differently). Sums run over the bodies; n dofs of a body's
 joint, m = 6 - n, k the parent, and over the path from the ground to the body:
 
     eta = sum of n on the path,   theta = n times the number of joints on it,   tau = m + sum of m over the children
@@ -43,9 +43,9 @@ class Structure(NamedTuple):
     parents : tuple of int
         Parent of each body, -1 for the ground.
     n, m : tuple of int
-        Freedoms of the joint, and the 6 - n directions that it blocks.
+        Dofs of the joint, and the 6 - n directions that it blocks.
     eta : tuple of int
-        Freedoms on the path from the ground.
+        Dofs on the path from the ground.
     theta : tuple of int
         n times the number of joints on that path.
     tau : tuple of int
@@ -68,7 +68,7 @@ def structure(parents: Sequence[int], dofs: Sequence[int]) -> Structure:
     parents : sequence of int
         Parent of each body, smaller than the body's own number; -1 is the ground.
     dofs : sequence of int
-        Freedoms of each body's joint, 0 to 6. A weld is a joint with 0 freedoms.
+        Dofs of each body's joint, 0 to 6. A weld is a joint with 0 dofs.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def structure(parents: Sequence[int], dofs: Sequence[int]) -> Structure:
         if not -1 <= parent < i:
             raise ModelError(f"parents[{i}]: expected -1 (the ground) to {i - 1}, got {parent}")
         if not 0 <= dofs_i <= 6:
-            raise ModelError(f"dofs[{i}]: expected 0 to 6 freedoms, got {dofs_i}")
+            raise ModelError(f"dofs[{i}]: expected 0 to 6 dofs, got {dofs_i}")
         eta[i], depth[i] = dofs_i, 1
         if parent >= 0:
             eta[i] += eta[parent]
@@ -137,7 +137,7 @@ def formulas(tree: Structure) -> dict[str, int]:
 
 
 def model_structure(model: Model) -> Structure:
-    """The structure parameters of a model (`structure` of its parents and freedoms).
+    """The structure parameters of a model (`structure` of its parents and dofs).
 
     Examples
     --------
@@ -162,7 +162,7 @@ def table1(model: Model) -> dict[str, int]:
     These are formulas, not measurements: only ERA is the literal operation count of an algorithm (of Algorithm 2 in
     its L^T D L form, see :func:`mbkern.flops.count`), and what remains of the others is stated term by term
     (:mod:`mbkern.flops.residuals`). With several bodies on the ground the root's terms apply to
-    each. A welded body is charged as a body with a joint of 0 freedoms, although "emh-ldl" and "dah" merge it with its
+    each. A welded body is charged as a body with a joint of 0 dofs, although "emh-ldl" and "dah" merge it with its
     parent for free.
 
     Parameters

@@ -109,7 +109,7 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     ...   </joint>
     ... </robot>''')
     >>> print(model.describe())
-    Model 'pendulum': 2 bodies, 1 freedom (nq = 1), total mass 2 kg
+    Model 'pendulum': 2 bodies, 1 dof (nq = 1), total mass 2 kg
     world
       base: weld, 0 kg
         bob: continuous [rotate y] (swing), 2 kg

@@ -40,7 +40,7 @@ class ModelBuilder:
     >>> b.add_body("bob", joint=mb.revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
     'bob'
     >>> b.build()
-    Model 'pendulum': 1 body, 1 freedom (nq = 1), total mass 1 kg
+    Model 'pendulum': 1 body, 1 dof (nq = 1), total mass 1 kg
     """
 
     def __init__(self, gravity: ArrayLike = STANDARD_GRAVITY, name: str = "") -> None:
@@ -102,14 +102,14 @@ class ModelBuilder:
             quaternion (w, x, y, z). It must be orthonormal (of unit length) to 1e-6; the nearest exact
             rotation is used.
         stiffness, damping, rest : number or nv numbers
-            Linear spring and damper per freedom: force = -stiffness (q - rest) - damping u. One number holds
-            for all freedoms of the joint. Quaternion joints can be damped but not sprung.
+            Linear spring and damper per dof: force = -stiffness (q - rest) - damping u. One number holds
+            for all dofs of the joint. Quaternion joints can be damped but not sprung.
         limits : (lower, upper), (lower, upper, velocity, effort), or Limits
             What the joint stands, each a number or nv numbers, infinite for no limit: see `Model.limits`. Data only.
         friction : number or nv numbers
             Coulomb friction, N or N m: see `Model.friction`. Data only.
         armature : number or nv numbers
-            Inertia of a rotor that turns (or moves) with the freedom, seen through its gear: the rotor's own times the
+            Inertia of a rotor that turns (or moves) with the dof, seen through its gear: the rotor's own times the
             ratio squared, kg m^2 or kg. It adds armature u^2 / 2 to the kinetic energy, hence armature to the diagonal
             of the mass matrix, and nothing else: the rotor has no weight and its spin does not act on the parent.
         check_inertia : bool
@@ -317,14 +317,14 @@ def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
         return (checks.number(value, what),) * joint.nv
     if len(entries) != joint.nv:
         raise ModelError(
-            f"{what}: expected one number, or one for each of the {joint.nv} freedoms of its joint "
+            f"{what}: expected one number, or one for each of the {joint.nv} dofs of its joint "
             f"({joint}), got {checks.show(value)}"
         )
     return tuple([checks.number(entry, what) for entry in entries])
 
 
 def _limits(value: Any, joint: Joint, what: str) -> Limits | None:
-    """Limits per freedom; None where nothing is limited, so that equal models compare equal."""
+    """Limits per dof; None where nothing is limited, so that equal models compare equal."""
     if value is None:
         return None
     entries = checks.items(value)
@@ -351,7 +351,7 @@ def _bounds(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
         entries = [value] * joint.nv
     if len(entries) != joint.nv:
         raise ModelError(
-            f"{what}: expected one number, or one for each of the {joint.nv} freedoms of its joint ({joint}), "
+            f"{what}: expected one number, or one for each of the {joint.nv} dofs of its joint ({joint}), "
             f"got {checks.show(value)}"
         )
     infinite = (math.inf, -math.inf)
@@ -378,7 +378,7 @@ def _check_springs(body: Body, who: str) -> None:
         if element.quaternion is not None and any(body.stiffness[start : start + element.nv]):
             raise ModelError(
                 f"{who}: a spring on a quaternion joint has no single coordinate; stiffness must be 0 for "
-                f"the freedoms of its {element} joint, got {body.stiffness}; use euler_ball, or apply tau"
+                f"the dofs of its {element} joint, got {body.stiffness}; use euler_ball, or apply tau"
             )
         start += element.nv
 
@@ -386,7 +386,7 @@ def _check_springs(body: Body, who: str) -> None:
 def _check_something_moves(bodies: Sequence[Body]) -> None:
     """Refuse joints that move nothing: their articulated inertia is singular in every configuration.
 
-    A freedom with armature always moves its rotor.
+    A dof with armature always moves its rotor.
     """
     mass = [body.mass for body in bodies]
     has_inertia = [body.mass > 0.0 or body.inertia != checks.ZERO33 for body in bodies]
@@ -408,9 +408,9 @@ def _check_something_moves(bodies: Sequence[Body]) -> None:
 
 
 def _moving(body: Body) -> list[tuple[tuple[Element, int], float]]:
-    """The freedoms of a joint as (element, number within it), and their armature."""
-    freedoms = [(element, j) for element in body.joint.elements for j in range(element.nv)]
-    return list(zip(freedoms, body.armature or (0.0,) * len(freedoms), strict=True))
+    """The dofs of a joint as (element, number within it), and their armature."""
+    dofs = [(element, j) for element in body.joint.elements for j in range(element.nv)]
+    return list(zip(dofs, body.armature or (0.0,) * len(dofs), strict=True))
 
 
 def _translates(element: Element, j: int) -> bool:

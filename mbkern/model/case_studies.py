@@ -51,7 +51,7 @@ def _floating() -> list[j.Step]:
 
 
 def box_with_panels() -> Model:
-    """A box floating in space with two hinged panels: 8 freedoms, three of them ignorable.
+    """A box floating in space with two hinged panels: 8 dofs, three of them ignorable.
 
     Cube of 2 m side and 100 kg, inertia [[67, -5, -2], [-5, 67, 0], [-2, 0, 67]] kg m^2 about its centre. Thin panels
     of 2 m x 2 m and 10 kg are folded flat on the faces y = -1 (A) and y = +1 (B) and hinged on the edges x = +1. No
@@ -74,7 +74,7 @@ def box_with_panels() -> Model:
 
 
 def satellite_with_boom() -> Model:
-    """A satellite with a mass of 1 kg on a boom that extends: 7 freedoms, three of them ignorable.
+    """A satellite with a mass of 1 kg on a boom that extends: 7 dofs, three of them ignorable.
 
     Satellite of 2000 kg, inertia [[1400, -5, -8], [-5, 900, -3], [-8, -3, 1100]] kg m^2 about its centre; the tip is at
     (0, 0, 1.25 + rho). No gravity. Coordinates: X, Y, Z, psi, theta, phi (orientation Rz(psi) Ry(theta) Rx(phi)), rho.
@@ -94,7 +94,7 @@ def satellite_with_boom() -> Model:
 
 
 def appell_graph(moving: bool = False) -> Model:
-    """The graph example of Garifulin's paper on Appell's equations: four bodies, four freedoms, a spring on u.
+    """The graph example of Garifulin's paper on Appell's equations: four bodies, four dofs, a spring on u.
 
     base - Rx(alpha) -> 1 - Ry(beta) -> 2; from 2: shifted (0, 1, -2), Rz(gamma) -> 4; shifted (0, -1, -2), slide along
     y (u) -> 6. Gravity 9.8 m/s^2 downward, spring of 40 N/m on u.

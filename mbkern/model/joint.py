@@ -43,7 +43,7 @@ class Element:
         Its word, in texts and in files.
     name : str or None
     nq, nv : int
-        Configuration numbers and freedoms.
+        Configuration numbers and dofs.
     axis : (3,) tuple
         Unit vector in the current frame; zero where there is none.
     amount : None, float or Drive
@@ -54,7 +54,7 @@ class Element:
     pitch : float
         Of a twist: how far it moves along its axis for a turn by 1 rad, m; 0 for all others.
     slides : tuple of int
-        The freedoms that move and do not turn; their coordinates are lengths and have the same places.
+        The dofs that move and do not turn; their coordinates are lengths and have the same places.
     quaternion : int or None
         Where its unit quaternion begins among its configuration numbers.
     coordinate_parts, speed_parts : tuple of str
@@ -173,7 +173,7 @@ class Step(Element):
 
     @property
     def nv(self) -> int:  # type: ignore[override]
-        """Freedoms: 1 for a coordinate, else 0."""
+        """Dofs: 1 for a coordinate, else 0."""
         return int(self.is_coordinate)
 
     @property
@@ -193,7 +193,7 @@ class Step(Element):
 
     @property
     def slides(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The freedoms that move and do not turn."""
+        """The dofs that move and do not turn."""
         return () if self.about or not self.nv else (0,)
 
     @property
@@ -269,7 +269,7 @@ class Twist(Step):
 
 @dataclass(frozen=True, slots=True)
 class Ball(Element):
-    """Three rotational freedoms on a unit quaternion (w, x, y, z), body -> parent; made by `ball`.
+    """Three rotational dofs on a unit quaternion (w, x, y, z), body -> parent; made by `ball`.
 
     Four configuration numbers; the speeds are the angular velocity in body axes.
     """
@@ -298,7 +298,7 @@ class Ball(Element):
 
 @dataclass(frozen=True, slots=True)
 class Free(Element):
-    """Six freedoms: position, then a unit quaternion (w, x, y, z), body -> parent; made by `free`.
+    """Six dofs: position, then a unit quaternion (w, x, y, z), body -> parent; made by `free`.
 
     Seven configuration numbers; the speeds are the velocity of the body origin and the angular velocity, both in body
     axes.
@@ -338,14 +338,14 @@ class Joint:
     Parameters
     ----------
     elements : step, joint, or any nested list of them
-        In the order in which they are applied; at most six freedoms together.
+        In the order in which they are applied; at most six dofs together.
     kind : str
         A word for people to read. Joints with the same elements are equal whatever their kind.
 
     Attributes
     ----------
     nq, nv : int
-        Configuration numbers and freedoms.
+        Configuration numbers and dofs.
 
     Examples
     --------
@@ -364,16 +364,16 @@ class Joint:
 
     def __post_init__(self) -> None:
         elements = tuple(_flatten(self.elements))
-        freedoms = sum(element.nv for element in elements)
-        if freedoms > MAX_FREEDOMS:
+        dofs = sum(element.nv for element in elements)
+        if dofs > MAX_FREEDOMS:
             raise ModelError(
-                f"joint: at most {MAX_FREEDOMS} freedoms between two bodies, got {freedoms} "
+                f"joint: at most {MAX_FREEDOMS} dofs between two bodies, got {dofs} "
                 f"({', '.join(map(str, elements))}); put a massless body between two joints"
             )
         object.__setattr__(self, "elements", elements)
         object.__setattr__(self, "kind", checks.label(self.kind, "joint: kind"))
         object.__setattr__(self, "nq", sum(element.nq for element in elements))
-        object.__setattr__(self, "nv", freedoms)
+        object.__setattr__(self, "nv", dofs)
 
     def __str__(self) -> str:
         return f"{self.kind} [{', '.join(map(str, self.elements))}]" if self.elements else self.kind
@@ -597,7 +597,7 @@ def planar(normal: Axis, names: Sequence[str] | None = None) -> Joint:
 
 
 def free(name: str | None = None) -> Joint:
-    """Six freedoms on position and unit quaternion: a floating base.
+    """Six dofs on position and unit quaternion: a floating base.
 
     Seven configuration numbers (position of the body origin in the joint frame of the parent, then the
     quaternion (w, x, y, z), body -> parent), six speeds (velocity of the origin, angular velocity; both in
@@ -614,7 +614,7 @@ def free(name: str | None = None) -> Joint:
 
 
 def weld() -> Joint:
-    """No freedom: the body is fixed to its parent.
+    """No dof: the body is fixed to its parent.
 
     Examples
     --------

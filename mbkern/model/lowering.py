@@ -94,7 +94,7 @@ def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
     coordinates: list[list[float]] = []
     drives: list[Drive] = []
     frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
-    last_speed: list[int] = []  # of each node: its own last freedom, or the one before it
+    last_speed: list[int] = []  # of each node: its own last dof, or the one before it
     last_child: dict[int, int] = {}
     mass_size = multipliers_size = rotors_size = 0
     qi = vi = quaternions = 0

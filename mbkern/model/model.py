@@ -41,14 +41,14 @@ STEP_DTYPE = np.dtype(
 
 
 class Limits(NamedTuple):
-    """What a machine's joints and motors stand, one number per freedom; infinite where there is no limit.
+    """What a machine's joints and motors stand, one number per dof; infinite where there is no limit.
 
     Kept as data for whoever plans or controls a motion: the equations of motion do not enforce them.
 
     Attributes
     ----------
     lower, upper : (nv,)
-        Range of the coordinate, rad or m; infinite for the freedoms of ball and free joints.
+        Range of the coordinate, rad or m; infinite for the dofs of ball and free joints.
     velocity : (nv,)
         Largest speed, rad/s or m/s.
     effort : (nv,)
@@ -85,13 +85,13 @@ class Body:
     rotation : (3, 3) tuple of rows
         Joint frame -> parent frame.
     stiffness, damping, rest : tuples of nv floats
-        Spring, damper and unloaded position per freedom: force = -stiffness (q - rest) - damping u.
+        Spring, damper and unloaded position per dof: force = -stiffness (q - rest) - damping u.
     limits : Limits of tuples of nv floats, or None
         What the joint stands, as data; None is no limit.
     friction : tuple of nv floats, or None
         Coulomb friction, as data; None is none.
     armature : tuple of nv floats, or None
-        Inertia of a rotor per freedom, in kg m^2 or kg; None is none.
+        Inertia of a rotor per dof, in kg m^2 or kg; None is none.
     """
 
     name: str
@@ -151,11 +151,11 @@ class Model:
     body_specs : tuple of Body
         What the model consists of; all else is derived from it.
     n_bodies, nq, nv : int
-        Bodies, configuration numbers, freedoms.
+        Bodies, configuration numbers, dofs.
     parents : (n_bodies,) int array
         Index of the parent, -1 for the world.
     dofs : (n_bodies,) int array
-        Freedoms of each joint.
+        Dofs of each joint.
     q_offsets, v_offsets : (n_bodies,) int arrays
         Where each joint's numbers start in q and in the speeds and momenta.
     body_names, coordinate_names, speed_names : tuples of str
@@ -178,7 +178,7 @@ class Model:
     >>> import mbkern as mb
     >>> model = mb.zoo.pipelayer()
     >>> model
-    Model 'pipelayer': 4 bodies, 6 freedoms (nq = 6), total mass 26300 kg
+    Model 'pipelayer': 4 bodies, 6 dofs (nq = 6), total mass 26300 kg
     >>> model.coordinate_names
     ('z', 'alpha', 'beta', 'theta', 'epsilon', 'y')
     >>> model.bodies.mass.tolist()
@@ -342,17 +342,17 @@ class Model:
 
     @cached_property
     def stiffness(self) -> NDArray[np.float64]:
-        """Spring stiffness per freedom, N/m or N m/rad."""
+        """Spring stiffness per dof, N/m or N m/rad."""
         return self._per_freedom("stiffness")
 
     @cached_property
     def damping(self) -> NDArray[np.float64]:
-        """Damping per freedom, N s/m or N m s/rad."""
+        """Damping per dof, N s/m or N m s/rad."""
         return self._per_freedom("damping")
 
     @cached_property
     def rest(self) -> NDArray[np.float64]:
-        """Coordinate at which the spring of each freedom is unloaded, m or rad."""
+        """Coordinate at which the spring of each dof is unloaded, m or rad."""
         return self._per_freedom("rest")
 
     @cached_property
@@ -377,7 +377,7 @@ class Model:
 
     @cached_property
     def friction(self) -> NDArray[np.float64]:
-        """Coulomb friction per freedom, N or N m; kept as data, the equations of motion do not apply it.
+        """Coulomb friction per dof, N or N m; kept as data, the equations of motion do not apply it.
 
         Examples
         --------
@@ -390,7 +390,7 @@ class Model:
 
     @cached_property
     def armature(self) -> NDArray[np.float64]:
-        """Rotor inertia per freedom, kg m^2 or kg: what it adds to the diagonal of the mass matrix.
+        """Rotor inertia per dof, kg m^2 or kg: what it adds to the diagonal of the mass matrix.
 
         Examples
         --------
@@ -580,7 +580,7 @@ class Model:
         return _lookup(self._coordinate_index, name, "coordinate", self)
 
     def speed_index(self, name: str) -> int:
-        """Position of a freedom in the speeds u and the momenta p.
+        """Position of a dof in the speeds u and the momenta p.
 
         Examples
         --------
@@ -618,8 +618,8 @@ class Model:
 
     def __repr__(self) -> str:
         bodies = "1 body" if self.n_bodies == 1 else f"{self.n_bodies} bodies"
-        freedoms = "1 freedom" if self.nv == 1 else f"{self.nv} freedoms"
-        return f"Model {self.name!r}: {bodies}, {freedoms} (nq = {self.nq}), total mass {self.total_mass:g} kg"
+        dofs = "1 dof" if self.nv == 1 else f"{self.nv} dofs"
+        return f"Model {self.name!r}: {bodies}, {dofs} (nq = {self.nq}), total mass {self.total_mass:g} kg"
 
     def describe(self, limit: int = 100) -> str:
         """The tree as text: each body under its parent with its joint, coordinates and mass.
@@ -633,7 +633,7 @@ class Model:
         --------
         >>> import mbkern as mb
         >>> print(mb.zoo.pipelayer().describe())
-        Model 'pipelayer': 4 bodies, 6 freedoms (nq = 6), total mass 26300 kg
+        Model 'pipelayer': 4 bodies, 6 dofs (nq = 6), total mass 26300 kg
         world
           chassis: custom [translate z, rotate x, rotate y] (z, alpha, beta), 18000 kg
             rotating: revolute [rotate z] (theta), 6000 kg

@@ -49,7 +49,7 @@ def load(path: str | PathLike[str]) -> Model:
     ...     path = pathlib.Path(folder) / "chain.json"
     ...     mb.zoo.chain(3).save(path)
     ...     mb.load(path)
-    Model 'chain3': 3 bodies, 3 freedoms (nq = 3), total mass ... kg
+    Model 'chain3': 3 bodies, 3 dofs (nq = 3), total mass ... kg
     """
     try:
         return from_json(Path(path).read_text(encoding="utf-8"))
@@ -168,7 +168,7 @@ def _possible(body: Body) -> bool:
 
 
 def _limits_to_dict(limits: Limits) -> dict[str, list[float | None]]:
-    """Bounds per freedom; null where there is none, for JSON has no infinity."""
+    """Bounds per dof; null where there is none, for JSON has no infinity."""
     return {name: [x if math.isfinite(x) else None for x in row] for name, row in zip(_BOUNDS, limits, strict=True)}
 
 

@@ -50,7 +50,7 @@ def chain(n: int, joint: JointLike = _HINGE, seed: int | None = 0, gravity: Arra
     --------
     >>> import mbkern as mb
     >>> mb.zoo.chain(20)
-    Model 'chain20': 20 bodies, 20 freedoms (nq = 20), total mass ... kg
+    Model 'chain20': 20 bodies, 20 dofs (nq = 20), total mass ... kg
     >>> mb.zoo.chain(3, joint=mb.revolute("y"), seed=None).total_mass
     3.0
     """
@@ -141,7 +141,7 @@ def random_tree(
     seed : int
         The same seed gives the same tree.
     joints : sequence of joints, optional
-        What to draw the joints from; by default all types with random axes: welded, 1 to 6 freedoms on steps
+        What to draw the joints from; by default all types with random axes: welded, 1 to 6 dofs on steps
         with constant and driven steps between them, ball and free.
     gravity : 3 numbers
         In world axes, m/s^2; by default oblique, so that no direction is special.
@@ -172,7 +172,7 @@ def random_tree(
 
 
 def pipelayer() -> Model:
-    """A pipelayer crane: four bodies, six freedoms.
+    """A pipelayer crane: four bodies, six dofs.
 
     The boom points forward, along y: the chassis heaves (z), pitches (alpha about x) and rolls (beta about y); the
     upper structure slews (theta about z), the lifting arm luffs (epsilon about x), and the boom extends along the

@@ -8,7 +8,7 @@
 
 The columns of S^T Z that meet in body r are Z_r and -C_j^T Z_j of its children: one clique of r's row and its
 children's. M^-1 goes through the centre of mass (42 flops, not the 66 of a dense matrix); N and Z, functions of A
-alone, are given as A is. b is 0 in Hamilton's equations. Where a freedom has armature r, its column of N joins Z,
+alone, are given as A is. b is 0 in Hamilton's equations. Where a dof has armature r, its column of N joins Z,
 and its multiplier is -r qdot. The compiled kernel: :mod:`mbkern.core.multipliers`.
 """
 

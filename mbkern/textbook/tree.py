@@ -75,7 +75,7 @@ class Tree:
         return self.numbers(np.linalg.pinv(_floats(self.A[i])).T)
 
     def Z(self, i: int) -> Numbers:
-        """An orthonormal basis of what the joint blocks; then the columns of N of freedoms with armature."""
+        """An orthonormal basis of what the joint blocks; then the columns of N of dofs with armature."""
         A = _floats(self.A[i])
         left, _, _ = np.linalg.svd(A)
         return self.numbers(np.hstack([left[:, A.shape[1]:], np.linalg.pinv(A).T[:, self.r[i] > 0.0]]))
@@ -148,7 +148,7 @@ class State:
         self.tree = tree
 
     def split(self, x: Array) -> Vectors:
-        """One number a freedom as one vector a body."""
+        """One number a dof as one vector a body."""
         return [self.tree.numbers(x[part]) for part in self.parts]
 
     def put_speeds(self, speeds: Array) -> int:

@@ -1,4 +1,4 @@
-"""The tree as a graph: who carries whom, by which joint, with how many freedoms."""
+"""The tree as a graph: who carries whom, by which joint, with how many dofs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..model.checks import show
 from ..model.model import WORLD, Model
 from .picture import _matplotlib
 
-#: Fill of a node by the freedoms of its joint, 0 to 6.
+#: Fill of a node by the dofs of its joint, 0 to 6.
 SHADES = ("#e5e7eb", "#cfe3f7", "#b5d3f2", "#93bfe9", "#6ea6dc", "#4a8acb", "#2e6db4")
 MOST_BODIES = 400
 
 
 def plot_tree(model: Model, *, axes: Any = None, names: bool | None = None) -> Any:
-    """Draw the topology: a node a body, an edge a joint with its kind and freedoms.
+    """Draw the topology: a node a body, an edge a joint with its kind and dofs.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def plot_tree(model: Model, *, axes: Any = None, names: bool | None = None) -> A
                  zorder=2)
     if names:
         axes.annotate(WORLD, (0.0, y[-1]), xytext=(0, 12), textcoords="offset points", ha="center", fontsize=8)
-        for i, (name, freedoms) in enumerate(zip(model.body_names, model.dofs.tolist(), strict=True)):
-            ink = "white" if freedoms >= 5 else "#1f2430"
-            axes.annotate(str(freedoms), (x[i], y[i]), ha="center", va="center", fontsize=8, color=ink, zorder=3)
+        for i, (name, dofs) in enumerate(zip(model.body_names, model.dofs.tolist(), strict=True)):
+            ink = "white" if dofs >= 5 else "#1f2430"
+            axes.annotate(str(dofs), (x[i], y[i]), ha="center", va="center", fontsize=8, color=ink, zorder=3)
             axes.annotate(name, (x[i], y[i]), xytext=(0, -15), textcoords="offset points", ha="center", fontsize=7.5)
-    axes.set_title(f"{model.name or 'model'}: {model.n_bodies} bodies, {model.nv} freedoms", fontsize=10)
+    axes.set_title(f"{model.name or 'model'}: {model.n_bodies} bodies, {model.nv} dofs", fontsize=10)
     axes.set_xlim(-0.4, depth + 0.5)
     axes.set_ylim(float(y.min()) - 0.8, float(y.max()) + 0.8)
     axes.set_axis_off()

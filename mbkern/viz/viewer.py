@@ -244,7 +244,7 @@ def _run(solution: Solution, forces: bool) -> _Run:
 
 def _count(model: Model) -> str:
     bodies = "1 body" if model.n_bodies == 1 else f"{model.n_bodies} bodies"
-    return f"{bodies}, {'1 freedom' if model.nv == 1 else f'{model.nv} freedoms'}"
+    return f"{bodies}, {'1 dof' if model.nv == 1 else f'{model.nv} dofs'}"
 
 
 def _chosen(t: Array, model: Model) -> NDArray[np.int64]:

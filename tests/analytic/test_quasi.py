@@ -684,7 +684,7 @@ def test_inconsistent_speeds_offer_projected_ones():
     (lambda s, c: Volterra(s, c, forces=push, ignorable=["x"]), "a force of 1 acts along it"),
     (lambda s, c: Lagrange(s, Constraints(wrong_rate, 1)), "difference quotient"),
     (lambda s, c: Lagrange(s, Constraints(outside, 1)), "no value here"),
-    (lambda s, c: Lagrange(s, Constraints(waves, 3)), "leave no freedom"),
+    (lambda s, c: Lagrange(s, Constraints(waves, 3)), "leave no dof"),
     (lambda s, c: Lagrange(s, waves), "mb.analytic.Constraints"),
     (lambda s, c: Lagrange(s, c, forces=[1.0]), "forces"),
     (lambda s, c: Lagrange(s.model, c), "expected a System"),

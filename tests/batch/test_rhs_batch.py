@@ -11,7 +11,7 @@ from cases import random_model
 
 import mbkern as mb
 from mbkern import plain
-from mbkern import threads as crew
+from mbkern import threads as thread_pool
 from mbkern.core import checks
 from mbkern.embed import CODES
 
@@ -215,12 +215,12 @@ def test_bad_input(change, said):
 
 def test_the_environment_limits_the_threads(monkeypatch):
     monkeypatch.setenv("MBKERN_NUM_THREADS", "2")
-    assert crew.count(8) == 2 and crew.count(1) == 1 and crew.count() <= 2
+    assert thread_pool.count(8) == 2 and thread_pool.count(1) == 1 and thread_pool.count() <= 2
     monkeypatch.setenv("MBKERN_NUM_THREADS", "many")
     with pytest.raises(mb.errors.MbkernError, match="MBKERN_NUM_THREADS: expected a whole number"):
-        crew.count(2)
+        thread_pool.count(2)
     monkeypatch.delenv("MBKERN_NUM_THREADS")
-    assert crew.count(3) == 3
+    assert thread_pool.count(3) == 3
 
 
 @pytest.mark.parametrize(("files", "quota"), [
@@ -233,10 +233,10 @@ def test_the_limit_of_a_container_counts(tmp_path, monkeypatch, files, quota):
     (tmp_path / "cpu").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert crew._quota(tmp_path) == quota
-    monkeypatch.setattr(crew, "_QUOTA", quota)
-    monkeypatch.setattr(crew.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
-    assert crew.processors() == min(8, max(1, np.ceil(quota)))
+    assert thread_pool._quota(tmp_path) == quota
+    monkeypatch.setattr(thread_pool, "_QUOTA", quota)
+    monkeypatch.setattr(thread_pool.os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    assert thread_pool.processors() == min(8, max(1, np.ceil(quota)))
 
 
 def test_threads_really_work_at_once_and_tell_their_errors():
@@ -244,14 +244,14 @@ def test_threads_really_work_at_once_and_tell_their_errors():
     import threading
 
     barrier = threading.Barrier(2, timeout=20)
-    crew.run(lambda: barrier.wait() and None, 2)
+    thread_pool.run(lambda: barrier.wait() and None, 2)
 
     def fail():
         raise mb.errors.StateError("from a helper")
 
     with pytest.raises(mb.errors.StateError, match="from a helper"):
-        crew.run(fail, 3)
-    pieces = crew.Pieces(103, 4, threads=3, smallest=8)
+        thread_pool.run(fail, 3)
+    pieces = thread_pool.Pieces(103, 4, threads=3, smallest=8)
     taken = list(iter(pieces.take, None))
     assert taken[0][0] == 0 and taken[-1][1] == 103
     assert all(a[1] == b[0] and (a[1] - a[0]) % 4 == 0 for a, b in pairwise(taken))

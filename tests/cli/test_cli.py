@@ -25,7 +25,7 @@ def test_default_job(tmp_path):
     env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1])}
     run = subprocess.run([sys.executable, "-m", "mbkern"], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    for words in ("chain20", "20 bodies", "steps", "ns a body", "differ from those of", "energy drift",
+    for words in ("chain20", "20 bodies", "steps", "ns per body", "differ from those of", "energy drift",
                   "real-time factor", "t = 10 s"):
         assert words in run.stdout
     pytest.importorskip("matplotlib")

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from mbkern.core.jit import exact, inline, piece
+from mbkern.core.jit import exact, inline, noinline
 from mbkern.core.numba_private import CACHE_LINE, Called, Inlined
 
 leaf = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=Inlined)(
@@ -44,7 +44,7 @@ def test_other_compiled_code_may_call_inlined_functions():
     assert users(2.0) == 7.0
 
 
-@pytest.mark.parametrize("decorator", [exact, piece])
+@pytest.mark.parametrize("decorator", [exact, noinline])
 def test_control_flow_arrays_and_tuples_work(decorator):
     """What is left out of the pipelines is not needed for what the core uses."""
     @decorator
@@ -65,7 +65,7 @@ def test_control_flow_arrays_and_tuples_work(decorator):
     assert outer(np.array([1.0, -2.0, 3.0, 250.0])) == (51.0, (251.0, 1.0))
 
 
-@pytest.mark.parametrize("decorator", [inline, exact, piece])
+@pytest.mark.parametrize("decorator", [inline, exact, noinline])
 def test_parts_of_kernels_refuse_to_be_called_from_python(decorator):
     """They have no code that Python could call; it would crash."""
     with pytest.raises(TypeError, match="is a part of kernels and cannot be called from Python"):

@@ -107,7 +107,7 @@ def test_pictures(n, tmp_path):
     assert {wanted[letter] for letter in shown} <= colours  # every winner has its area
     labels = [text.get_text() for text in figure.axes[0].texts]
     assert any("N = 100" in label for label in labels)  # isolines of the number of bodies
-    assert any("3 and 4 freedoms only" in label for label in labels) == (n >= 5)
+    assert any("3 and 4 dofs only" in label for label in labels) == (n >= 5)
     plt.close(figure)
     assert mb.flops.selection_map(n, 3, 3).plot().get_xlabel() == "length of a chain L"
     plt.close("all")
@@ -116,7 +116,7 @@ def test_pictures(n, tmp_path):
 @pytest.mark.parametrize("n", [0, 7, 2.0, True, "3", None])
 def test_bad_freedoms(n):
     for call in (mb.flops.selection_map, mb.flops.crossovers, joint_of):
-        with pytest.raises(ModelError, match="n: expected the freedoms of every joint, 1 to 6"):
+        with pytest.raises(ModelError, match="n: expected the dofs of every joint, 1 to 6"):
             call(n)
 
 
@@ -127,7 +127,7 @@ def test_bad_input():
         mb.flops.selection_map(3, max_length=0)
     with pytest.raises(ModelError, match="max_chains"):
         mb.flops.selection_map(3, max_chains=1.5)
-    with pytest.raises(ModelError, match="joint: expected 3 freedoms, got 1"):
+    with pytest.raises(ModelError, match="joint: expected 3 dofs, got 1"):
         mb.flops.selection_map(3, source="counted", joint=mb.revolute("z"))
     with pytest.raises(ModelError, match="formula: expected one of EMH"):
         mb.flops.first_cheaper("EMH", "LDL", 3)

@@ -186,7 +186,7 @@ def test_right_hand_sides(name, method, monkeypatch):
     # more of the latter for free joints in dah (5.7 %): compiled code begins several branches of a node's projection
     more = 0.06 if (name, method) == ("free", "dah") else 0.025
     assert flops <= counted.total + counted.unused + more * counted.total
-    # how far that goes: emh-ldl as good as nothing; in the others loops over the freedoms of a joint are unrolled, and
+    # how far that goes: emh-ldl as good as nothing; in the others loops over the dofs of a joint are unrolled, and
     # unit vectors in them become literals, how many of them is LLVM's choice (15.7 % seen for free joints in dah, less
     # than 11 % elsewhere)
     least = 0.975 if method == "emh-ldl" else 0.84 if (name, method) == ("free", "dah") else 0.89

@@ -40,14 +40,14 @@ def test_report_shows_formulas_counts_and_times():
             assert row["kernel_less_english"] == row["kernel"] - english
             assert row["kernel"] == sum(row["kernel_by_sweep"].values())
     assert data["methods"]["emh-ldl"]["textbook_to_pdot_less_russian"] == 0
-    # three bodies that are no root, and one root, all with one freedom: the documented difference
+    # three bodies that are no root, and one root, all with one dof: the documented difference
     assert data["methods"]["emh-cholesky"]["textbook_to_mu_less_english"] == 3 * (44 - 84) - (6 + 10 + 60)
     text, markdown = str(table), table.to_markdown()
     for name in data["methods"]:
         assert name in text and f"| {name} |" in markdown
     lines = markdown.splitlines()
     assert len({line.count("|") for line in lines[:lines.index("")]}) == 1
-    assert "- English" in text and "less Russian" in markdown
+    assert "- English" in text and "minus Russian" in markdown
 
 
 def test_report_says_where_a_kernel_is_above_its_formula():
@@ -95,8 +95,8 @@ def test_report_without_times_and_with_a_massless_body():
         mb.flops.report("rig")
 
 
-def made_up(law, method="emh-ldl", family="chain", freedoms=1):
-    return [Measurement(family, freedoms, N, method, EVALUATION, law(N)) for N in (4, 8, 16, 32, 64)]
+def made_up(law, method="emh-ldl", family="chain", dofs=1):
+    return [Measurement(family, dofs, N, method, EVALUATION, law(N)) for N in (4, 8, 16, 32, 64)]
 
 
 def test_exponents_of_known_laws():
@@ -136,7 +136,7 @@ def test_study_and_its_files(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     peers = {"nothing": lambda model: lambda: None, "cannot": lambda model: None}
-    result = study(freedoms=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, seconds=0.002)
+    result = study(dofs=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, seconds=0.002)
     assert len(result.measurements) == 3 * 3 * (3 * len(METHODS) + 1)
     assert all(m.nanoseconds > 0 for m in result.measurements)
     # four evaluations without four calls from Python, which cost most of the time of so small a tree
@@ -161,7 +161,7 @@ def test_study_and_its_files(tmp_path):
 def test_study_bad_input():
     with pytest.raises(ModelError, match="families: expected chain"):
         study(("ring",), (1,), (2,))
-    with pytest.raises(ModelError, match="n: expected the freedoms"):
+    with pytest.raises(ModelError, match="n: expected the dofs"):
         study(("chain",), (9,), (2,))
     with pytest.raises(MethodError, match="method: expected one of"):
         study(("chain",), (1,), (2,), ("emh",))
@@ -191,7 +191,7 @@ def test_diagram_command(capsys, tmp_path):
     assert path.stat().st_size > 5000 and "HZU" in capsys.readouterr().out
     with pytest.raises(ModelError, match="--out"):
         command("diagram", "--dofs", "3", "--out", str(tmp_path / "map.txt"))
-    with pytest.raises(ModelError, match="n: expected the freedoms"):
+    with pytest.raises(ModelError, match="n: expected the dofs"):
         command("diagram", "--dofs", "7", "--out", str(path))
 
 

@@ -60,7 +60,7 @@ def test_pipelayer():
 
 def test_structure_parameters_by_hand():
     #   0 (n = 6) - 1 (1) - 2 (2)
-    #             \ 3 (3)              and a second root 4 (0 freedoms)
+    #             \ 3 (3)              and a second root 4 (0 dofs)
     tree = mb.flops.structure([-1, 0, 1, 0, -1], [6, 1, 2, 3, 0])
     assert tree.eta == (6, 7, 9, 9, 0)
     assert tree.theta == (6, 2, 6, 6, 0)

@@ -13,7 +13,7 @@ SEEDS = range(50)
 
 
 def mixed_tree(seed):
-    """A random tree on one root body: welds, 1 to 6 freedoms, driven joints."""
+    """A random tree on one root body: welds, 1 to 6 dofs, driven joints."""
     return mb.zoo.random_tree(1 + seed % 11, seed=seed)
 
 
@@ -22,7 +22,7 @@ def executed(model, method):
 
 
 def over(model, others, roots):
-    """Sum over bodies of a cost in freedoms n: `roots` for bodies on the ground, `others` for those on a body."""
+    """Sum over bodies of a cost in dofs n: `roots` for bodies on the ground, `others` for those on a body."""
     tree = mb.flops.model_structure(model)
     return sum(others(n) if k >= 0 else roots(n) for k, n in zip(tree.parents, tree.n, strict=True))
 
@@ -92,7 +92,7 @@ def test_what_a_count_covers(method):
 
 @pytest.mark.parametrize("n", range(1, 7))
 def test_the_english_table_has_no_room_for_pdot(n):
-    """What depends on the freedoms of a single body in DAH and TSP, line by line; 222 and 147 are their constants."""
+    """What depends on the dofs of a single body in DAH and TSP, line by line; 222 and 147 are their constants."""
     printed = mb.flops.formulas(mb.flops.structure([-1], [n]))
     matrix = 42 * n + 12 * n * (n + 1) // 2  # A^T M of a rigid body, and the lower triangle of A^T M A
     right_side, solutions = 12 * n, 2 * n * n
@@ -123,7 +123,7 @@ def test_several_roots():
 
 
 def test_line_by_line():
-    # a root with 3 freedoms and a child with 2: the ledger of the Russian paper
+    # a root with 3 dofs and a child with 2: the ledger of the Russian paper
     steps = executed(mb.zoo.random_tree(2, joints=[mb.universal("x", "y")]), "emh-ldl").by_step
     n = 2  # of both bodies
     every = {"factor A^T M* A": n**3 / 3 + n**2 / 2 - 5 * n / 6, "A^T M*": 66 * n, "(A^T M*) A": 11 * n**2,

@@ -9,7 +9,7 @@ from the definitions, without recursion over inertias: with the Jacobians of the
     dp_j/dt = da/dt . L - a . (vO x l) + a . sum (c - O) x m g          da/dt . l + a . sum m g
 
     vd, wd    velocities that the drives alone would cause
-    l, L      momentum, and angular momentum about O, of all bodies that the freedom moves
+    l, L      momentum, and angular momentum about O, of all bodies that the dof moves
     r         armature; for body-frame speeds (ball, free) its momenta add (r u) x u as Hamel's equations have it
 
 The axes of a rotation or translation turn with the frame before it, those of ball and free joints with the frame
@@ -80,7 +80,7 @@ class Answer:
     potential: Any
     hamiltonian: Any
     potential_terms: Any
-    pdot_terms: np.ndarray  # for each freedom: the sum of the sizes of the terms of pdot
+    pdot_terms: np.ndarray  # for each dof: the sum of the sizes of the terms of pdot
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Dense:
     def __init__(self, tree: Tree, q, t=0.0, number=np.longdouble) -> None:
         self.tree, self.number, self.q = tree, number, np.asarray(q).astype(number)
         nv, zero = tree.nv, np.zeros(3, number)
-        self.freedoms: list[_Freedom] = []
+        self.dofs: list[_Freedom] = []
         armature = [b.armature or np.zeros(b.nv) for b in tree.bodies]
         self.armature = np.concatenate([np.zeros(0), *armature]).astype(number)
         frames, paths = [], []
@@ -156,14 +156,14 @@ class Dense:
                     after = R @ quaternion_matrix(*own)
                     if step[0] == "free":
                         _, r, v = self._moved(R, r, v, w, self.q[iq:iq + 3])
-                    R, first = after, len(self.freedoms)
+                    R, first = after, len(self.dofs)
                     kinds = [False] * 3 + [True] * 3 if step[0] == "free" else [True] * 3
                     v, w = (v[0].copy(), v[1]), (w[0].copy(), w[1])
                     for j, turns in enumerate(kinds):
                         (w if turns else v)[0][:, first + j] += R[:, j % 3]
                     for j, turns in enumerate(kinds):
-                        path.append(len(self.freedoms))
-                        self.freedoms.append(_Freedom(turns, R[:, j % 3], r, v, w))
+                        path.append(len(self.dofs))
+                        self.dofs.append(_Freedom(turns, R[:, j % 3], r, v, w))
                     iq += 4 + 3 * (step[0] == "free")
                     continue
                 move, axis, amount = step
@@ -186,8 +186,8 @@ class Dense:
                 J, drift = w if move == "rotate" else v
                 if rate is None:
                     J = J.copy()
-                    J[:, len(self.freedoms)] += a
-                    path.append(len(self.freedoms))
+                    J[:, len(self.dofs)] += a
+                    path.append(len(self.dofs))
                 else:
                     drift = drift + a * rate
                 if move == "rotate":
@@ -195,7 +195,7 @@ class Dense:
                 else:
                     v = (J, drift)
                 if rate is None:
-                    self.freedoms.append(_Freedom(move == "rotate", a, r, v, before))
+                    self.dofs.append(_Freedom(move == "rotate", a, r, v, before))
             frames.append((R, r, v, w))
             paths.append(path)
             _, c, vc = self._moved(R, r, v, w, np.array(body.com).astype(number))
@@ -204,7 +204,7 @@ class Dense:
             self.turning.append(w)
             self.inertias.append(R @ _matrix(body.inertia).astype(number) @ R.T)
             for j in path:
-                self.freedoms[j].bodies.append(index)
+                self.dofs[j].bodies.append(index)
 
     @staticmethod
     def _moved(R, r, v, w, offset):
@@ -221,10 +221,10 @@ class Dense:
         return M + np.diag(self.armature), b
 
     def natural_masses(self):
-        """For each freedom, a bound of its entry of the mass matrix, whatever its direction."""
+        """For each dof, a bound of its entry of the mass matrix, whatever its direction."""
         return np.array([sum(self.masses[i] * (size(self.centres[i] - f.point) ** 2 if f.turns else 1)
                              + (np.trace(self.inertias[i]) if f.turns else 0) for i in f.bodies) + r
-                         for f, r in zip(self.freedoms, self.armature, strict=True)], self.number)
+                         for f, r in zip(self.dofs, self.armature, strict=True)], self.number)
 
     def momenta(self, u):
         M, b = self.mass_and_drift()
@@ -239,7 +239,7 @@ class Dense:
         spin = [I @ x for I, x in zip(self.inertias, w, strict=True)]
         g = np.array(self.tree.gravity).astype(number)
         pdot, terms = np.zeros(len(u), number), np.zeros(len(u), number)
-        for j, f in enumerate(self.freedoms):
+        for j, f in enumerate(self.dofs):
             omega = f.omega[0] @ u + f.omega[1]
             axis_rate = cross(omega, f.axis)
             turning = size(omega) + abs(u[j])  # in axes that turn with the body its own speed takes part, and cancels

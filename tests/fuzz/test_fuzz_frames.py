@@ -28,7 +28,7 @@ FIRST, COUNT = int(os.environ.get("MBKERN_FUZZ_FIRST", "0")), int(os.environ.get
 EPSILON = 2.0 ** -52
 FACTOR = 100.0
 WORST_CONDITION = 1e12  # beyond it, 100 epsilon times condition is no bound
-# A freedom that moves less than this part of its bodies' inertia about other axes may be refused as singular: its
+# A dof that moves less than this part of its bodies' inertia about other axes may be refused as singular: its
 # pivot is what rounding leaves of zero (PIVOT_TOLERANCE of the kernels).
 SMALLEST_PART = 1e-13
 TIME = 0.37

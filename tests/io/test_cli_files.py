@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 def test_info(capsys):
     assert main(["info", str(HERE / "arm.urdf"), "--limits"]) == 0
     out, err = capsys.readouterr()
-    for words in ("6 bodies, 4 freedoms", "slider: prismatic", "(reach), 0.8 kg", "4 moving joints, 2 welds", "emh-"):
+    for words in ("6 bodies, 4 dofs", "slider: prismatic", "(reach), 0.8 kg", "4 moving joints, 2 welds", "emh-"):
         assert words in out
     assert [line.split()[0] for line in out.splitlines() if " inf" in line] == ["turn"]
     assert err.count("\n") == 1 and "note:" in err and "<transmission> (1)" in err
@@ -37,7 +37,7 @@ def test_options_of_robot_files(capsys):
     assert main(["info", str(HERE / "rover.urdf"), "--mimic", "error"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert main(["info", str(HERE / "rover.urdf"), "--floating-base"]) == 0
-    assert "17 freedoms" in capsys.readouterr().out
+    assert "17 dofs" in capsys.readouterr().out
     pytest.importorskip("mujoco", reason="needs MuJoCo: pip install mbkern[mjcf]")
     assert main(["info", str(HERE / "machine.xml")]) == 0
     assert "satellite: free" in capsys.readouterr().out

@@ -195,7 +195,7 @@ def test_hash_is_right_in_another_process(machine, tmp_path):
 
 
 def test_text(machine):
-    assert repr(machine) == "Model 'machine': 5 bodies, 13 freedoms (nq = 15), total mass 8 kg"
+    assert repr(machine) == "Model 'machine': 5 bodies, 13 dofs (nq = 15), total mass 8 kg"
     lines = machine.describe().splitlines()
     assert lines[1] == "world"
     assert [line.split(":")[0] for line in lines[2:]] == ["  base", "    plate", "    arm", "      hand", "        tip"]

@@ -130,7 +130,7 @@ def test_names_reach_the_steps():
         (lambda: mb.universal("x", "y", names=["a"]), "universal: names must be 2 strings"),
         (lambda: mb.universal("x", "y", names="ab"), "universal: names must be 2 strings"),
         (lambda: mb.universal("x", "y", names=5), "universal: names must be 2 strings"),
-        (lambda: as_joint([mb.free(), mb.rotate("x")]), "at most 6 freedoms between two bodies, got 7"),
+        (lambda: as_joint([mb.free(), mb.rotate("x")]), "at most 6 dofs between two bodies, got 7"),
         (lambda: as_joint([mb.rotate(a) for a in "xyzxyzx"]), "got 7"),
         (lambda: as_joint([mb.rotate("x"), 5]), "got 5"),
         (lambda: as_joint("revolute"), "got 'revolute'"),

@@ -42,7 +42,7 @@ def test_round_trips(options):
 @pytest.mark.parametrize(("options", "message"), [
     ({"limits": (1, -1)}, "lower limit 1.0 is above the upper limit -1.0"),
     ({"limits": 1}, r"expected \(lower, upper\)"),
-    ({"limits": ((1, 2, 3), 4)}, "2 freedoms"),
+    ({"limits": ((1, 2, 3), 4)}, "2 dofs"),
     ({"limits": (math.nan, 1)}, "finite number"),
     ({"limits": (-1, 1, -3, 4)}, "must not be negative"),
     ({"friction": -1}, "friction must not be negative"),

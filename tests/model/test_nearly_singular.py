@@ -77,7 +77,7 @@ def test_the_ground_carries_all_that_is_welded_to_it():
     builder.add_body("wall", mass=2.0, com=(0.1, 0.0, 0.5), position=(1.0, 0.0, 0.0))
     builder.add_body("shelf", "wall", mass=3.0, com=(0.0, 0.2, 0.0), position=(0.0, 0.0, 1.0),
                      rotation=[[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-    builder.add_body("post", mass=0.5, com=(0.0, 0.0, 2.0))
+    builder.add_body("slot", mass=0.5, com=(0.0, 0.0, 2.0))
     builder.add_body("arm", "shelf", mb.revolute("z"), mass=1.0, com=(0.4, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))
     centres = np.array([[1.1, 0.0, 0.5], [0.8, 0.0, 1.0], [0.0, 0.0, 2.0], [1.0, 0.4, 1.0]])
     wanted = -np.array([2.0, 3.0, 0.5, 1.0]) @ (centres @ np.array([1.0, 2.0, -10.0]))

@@ -37,15 +37,15 @@ def test_regular_chain_is_regular():
 
 
 def test_random_tree_covers_all_joints():
-    elements, freedoms, driven, constant = set(), set(), 0, 0
+    elements, dofs, driven, constant = set(), set(), 0, 0
     for seed in range(20):
         for body in mb.zoo.random_tree(20, seed=seed).body_specs:
-            freedoms.add(body.joint.nv)
+            dofs.add(body.joint.nv)
             for element in body.joint.elements:
                 elements.add((type(element), getattr(element, "move", None)))
                 driven += isinstance(element, Step) and element.is_driven
                 constant += isinstance(element, Step) and element.is_constant
-    assert freedoms == {0, 1, 2, 3, 4, 5, 6}
+    assert dofs == {0, 1, 2, 3, 4, 5, 6}
     assert elements == {(Step, "rotate"), (Step, "translate"), (Ball, "ball"), (Free, "free")}
     assert driven and constant
 

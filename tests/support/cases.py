@@ -149,7 +149,7 @@ def random_body_arguments(rng, joint, springs, rotors=False):
                 scalar += [False] * (3 if isinstance(element, Ball) else 6)
             elif element.amount is None:
                 scalar.append(True)
-    if rotors:  # some freedoms have none
+    if rotors:  # some dofs have none
         arguments["armature"] = rng.uniform(0.01, 1.0, size=len(scalar)) * (rng.uniform(size=len(scalar)) < 0.7)
     if springs:
         has_spring = np.array(scalar, bool)

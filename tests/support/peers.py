@@ -254,7 +254,7 @@ class MuJoCo:
 
     @staticmethod
     def _rotor(body, v, n):
-        """Armature of a joint's n freedoms."""
+        """Armature of a joint's n dofs."""
         own = (body.armature or (0.0,) * body.joint.nv)[v : v + n]
         if np.ptp(own) > 0:
             raise ValueError("MuJoCo has one armature for a joint")

@@ -235,7 +235,7 @@ def extended_matrix(model, s):
 
 
 def armature(model):
-    """Rotor inertia of every freedom."""
+    """Rotor inertia of every dof."""
     return np.concatenate([np.zeros(b.joint.nv) if b.armature is None else b.armature for b in model.body_specs])
 
 
@@ -269,7 +269,7 @@ def spring_coordinates(model):
 
 
 def gathered(model, field):
-    """A per-freedom field of the bodies (stiffness, damping, rest) as one vector of length nv."""
+    """A per-dof field of the bodies (stiffness, damping, rest) as one vector of length nv."""
     return np.concatenate([np.asarray(getattr(b, field), float) for b in model.body_specs] or [np.zeros(0)])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mbkern as mb
-from mbkern import threads as crew
+from mbkern import threads as thread_pool
 from mbkern.core import rows as kernels
 
 SYSTEM = mb.System(mb.zoo.chain(6), "emh-ldl")
@@ -29,17 +29,17 @@ def same(one, other):
 
 
 @pytest.fixture
-def posts(monkeypatch):
-    """Three posts of our own, however many processors there are."""
-    own, manned = np.zeros((3, kernels.POST_SIZE), np.int64), [False] * 3
-    monkeypatch.delenv(crew.VARIABLE, raising=False)
-    monkeypatch.setattr(crew, "POSTS", own)
-    monkeypatch.setattr(crew, "_manned", manned)
+def slots(monkeypatch):
+    """Three slots of our own, however many processors there are."""
+    own, manned = np.zeros((3, kernels.SLOT_SIZE), np.int64), [False] * 3
+    monkeypatch.delenv(thread_pool.VARIABLE, raising=False)
+    monkeypatch.setattr(thread_pool, "SLOTS", own)
+    monkeypatch.setattr(thread_pool, "_manned", manned)
     yield own
     deadline = time.monotonic() + 20
     while any(manned) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not any(manned) and not own[:, kernels.POST].any()  # all went, and left their post empty
+    assert not any(manned) and not own[:, kernels.SLOT].any()  # all went, and left their slot empty
 
 
 def calls_until(helped):
@@ -50,32 +50,32 @@ def calls_until(helped):
         yield
 
 
-def test_helpers_take_part(posts):
+def test_helpers_take_part(slots):
     """Each of them, sooner or later; before, all of a batch was done by the caller."""
     Q, P = states(5000)
     expected = SYSTEM.rhs_batch(Q, P, threads=1)
-    assert not posts.any()
-    for _ in calls_until(posts[:, kernels.JOBS].all):
+    assert not slots.any()
+    for _ in calls_until(slots[:, kernels.JOBS].all):
         assert same(SYSTEM.rhs_batch(Q, P, threads=4), expected)
 
 
-def test_nobody_is_waited_for_who_has_not_begun(posts, monkeypatch):
-    monkeypatch.setattr(crew, "rouse", lambda helpers, long: None)
+def test_nobody_is_waited_for_who_has_not_begun(slots, monkeypatch):
+    monkeypatch.setattr(thread_pool, "wake", lambda helpers, long: None)
     Q, P = states(3000)
     assert same(SYSTEM.rhs_batch(Q, P, threads=4), SYSTEM.rhs_batch(Q, P, threads=1))
-    assert (posts == 0).all()
+    assert (slots == 0).all()
 
 
-def test_a_post_where_another_job_is_or_somebody_works_is_left_alone(posts, monkeypatch):
-    monkeypatch.setattr(crew, "rouse", lambda helpers, long: None)
+def test_a_post_where_another_job_is_or_somebody_works_is_left_alone(slots, monkeypatch):
+    monkeypatch.setattr(thread_pool, "wake", lambda helpers, long: None)
     Q, P = states(3000)
-    posts[:, kernels.POST] = (kernels.BUSY, 123456, kernels.ABSENT)
+    slots[:, kernels.SLOT] = (kernels.BUSY, 123456, kernels.ABSENT)
     assert same(SYSTEM.rhs_batch(Q, P, threads=4), SYSTEM.rhs_batch(Q, P, threads=1))
-    assert posts[:, kernels.POST].tolist() == [kernels.BUSY, 123456, kernels.ABSENT]
-    posts.fill(0)
+    assert slots[:, kernels.SLOT].tolist() == [kernels.BUSY, 123456, kernels.ABSENT]
+    slots.fill(0)
 
 
-def test_many_callers_many_sizes(posts):
+def test_many_callers_many_sizes(slots):
     """Eight callers, four threads, each for himself or all together: jobs come, are taken, and taken back."""
     sizes = [1, 3, 170, 171, 340, 1000, 2500]
     given = {n: states(n) for n in sizes}
@@ -97,7 +97,7 @@ def test_many_callers_many_sizes(posts):
         assert all(pool.map(call, range(8)))
 
 
-def test_bad_rows_are_counted_by_all_threads(posts):
+def test_bad_rows_are_counted_by_all_threads(slots):
     Q, P = states(4000)
     Q[::7, 2] = np.nan
     for _ in range(20):
@@ -106,16 +106,16 @@ def test_bad_rows_are_counted_by_all_threads(posts):
         assert np.isnan(Qdot).all(1).nonzero()[0].tolist() == list(range(0, 4000, 7))
 
 
-def test_constants_of_each_thread(posts):
+def test_constants_of_each_thread(slots):
     """Every state with a machine of its own: each thread has a block of its own."""
     Q, P = states(3000)
     varied = SYSTEM.model.vary(body=SYSTEM.model.body_names[2], mass=np.linspace(0.5, 3.0, 3000))
     expected = SYSTEM.rhs_batch(Q, P, threads=1, parameters=varied)
-    for _ in calls_until(lambda: posts[:, kernels.JOBS].sum() > 20):
+    for _ in calls_until(lambda: slots[:, kernels.JOBS].sum() > 20):
         assert same(SYSTEM.rhs_batch(Q, P, threads=4, parameters=varied), expected)
 
 
-def test_a_large_batch_is_done_in_several_calls(posts, monkeypatch):
+def test_a_large_batch_is_done_in_several_calls(slots, monkeypatch):
     from mbkern.batch import rhs
 
     Q, P = states(2999)
@@ -123,39 +123,39 @@ def test_a_large_batch_is_done_in_several_calls(posts, monkeypatch):
     monkeypatch.setattr(rhs, "ONE_CALL", 700 * SYSTEM.binding.seconds_a_state)
     for threads in (1, 4):
         assert same(SYSTEM.rhs_batch(Q, P, threads=threads), expected)
-    monkeypatch.setattr(crew, "POSTS", posts[:0])  # one processor
+    monkeypatch.setattr(thread_pool, "SLOTS", slots[:0])  # one processor
     assert same(SYSTEM.rhs_batch(Q, P, threads=4), expected)
 
 
 def test_a_helper_goes_when_there_is_nothing_to_do():
-    posts = np.zeros((1, kernels.POST_SIZE), np.int64)
-    helper = threading.Thread(target=kernels.serve, args=(posts.ctypes.data, 1000, 10))
+    slots = np.zeros((1, kernels.SLOT_SIZE), np.int64)
+    helper = threading.Thread(target=kernels.serve, args=(slots.ctypes.data, 1000, 10))
     helper.start()
     helper.join(20)
-    assert not helper.is_alive() and posts[0, kernels.POST] == kernels.ABSENT and posts[0, kernels.JOBS] == 0
+    assert not helper.is_alive() and slots[0, kernels.SLOT] == kernels.ABSENT and slots[0, kernels.JOBS] == 0
 
 
-def test_without_threads_to_be_had_the_caller_works_alone(posts, monkeypatch):
+def test_without_threads_to_be_had_the_caller_works_alone(slots, monkeypatch):
     def refuse():
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(crew, "_helpers", refuse)
+    monkeypatch.setattr(thread_pool, "_helpers", refuse)
     Q, P = states(30000)
     assert same(SYSTEM.rhs_batch(Q, P, threads=4), SYSTEM.rhs_batch(Q, P, threads=1))
-    assert not any(crew._manned)
+    assert not any(thread_pool._manned)
 
 
-def test_other_callers_have_their_processors(posts, monkeypatch):
-    monkeypatch.setattr(crew, "CALLERS", [])
-    assert [crew.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 2, 4, 4]
-    crew.CALLERS.extend([None] * 2)
-    assert [crew.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 2, 2, 2]
-    crew.CALLERS.extend([None] * 5)
-    assert [crew.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 1, 1, 1]
-    before = len(crew.CALLERS)
+def test_other_callers_have_their_processors(slots, monkeypatch):
+    monkeypatch.setattr(thread_pool, "CALLERS", [])
+    assert [thread_pool.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 2, 4, 4]
+    thread_pool.CALLERS.extend([None] * 2)
+    assert [thread_pool.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 2, 2, 2]
+    thread_pool.CALLERS.extend([None] * 5)
+    assert [thread_pool.spare(wanted) for wanted in (1, 2, 4, 9)] == [1, 1, 1, 1]
+    before = len(thread_pool.CALLERS)
     with pytest.raises(mb.errors.StateError):
         SYSTEM.rhs_batch(*states(5), out=states(5)[:1] * 2)
-    assert len(crew.CALLERS) == before
+    assert len(thread_pool.CALLERS) == before
 
 
 def run_script(script):
@@ -168,21 +168,21 @@ def test_helpers_of_a_forked_process_are_its_own():
     script = """
 import os, sys, time, numpy as np, mbkern as mb
 from mbkern import threads
-threads.POSTS = np.zeros((1, 8), np.int64)
+threads.SLOTS = np.zeros((1, 8), np.int64)
 threads._manned[:] = [False]
 system = mb.System(mb.zoo.chain(6), "emh-ldl")
 Q = P = np.ones((20000, 6))
 
 def helped():
-    before, deadline = int(threads.POSTS[0, 1]), time.monotonic() + 60
-    while threads.POSTS[0, 1] == before and time.monotonic() < deadline:
+    before, deadline = int(threads.SLOTS[0, 1]), time.monotonic() + 60
+    while threads.SLOTS[0, 1] == before and time.monotonic() < deadline:
         answer = system.rhs_batch(Q, P, threads=2)
-    assert threads.POSTS[0, 1] > before
+    assert threads.SLOTS[0, 1] > before
     return answer[1]
 
 expected = helped()
 time.sleep(0.1)
-threads.POSTS[0, 0] = 2  # as if a helper were at work
+threads.SLOTS[0, 0] = 2  # as if a helper were at work
 child = os.fork()
 if child == 0:
     try:
@@ -221,10 +221,10 @@ def test_who_has_not_begun_is_not_waited_for_in_long_work_either(monkeypatch):
     blocked = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(blocked.wait)
-        monkeypatch.setattr(crew, "_helpers", lambda: pool)
+        monkeypatch.setattr(thread_pool, "_helpers", lambda: pool)
         done = []
         try:
-            crew.run(lambda: done.append(threading.get_ident()), 2)
+            thread_pool.run(lambda: done.append(threading.get_ident()), 2)
             assert done == [threading.get_ident()]
         finally:
             blocked.set()
