@@ -68,7 +68,7 @@ def test_the_estimate_bounds_the_true_error(ratio, far):
                 assert true_error(model, method, q, p) <= 10.0 * estimate + 1e-7, (method, seed)
 
 
-@pytest.mark.parametrize("ratio, far", [(1e-14, 0), (1e8, 0), (1e14, 0), (1, 1e3), (1e-4, 1e3)])
+@pytest.mark.parametrize("ratio, far", [(1e-14, 0), (1e10, 0), (1e14, 0), (1, 1e3), (1e-4, 1e3)])
 def test_a_loss_is_reported_once_with_the_body_and_what_to_do(ratio, far):
     reported = 0
     for seed in range(6):

@@ -14,8 +14,9 @@ CASE = "rhs from Python, emh-ldl, chain(10)"
 
 
 def run(arguments, folder, **environment):
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # not a worker
     return subprocess.run([sys.executable, *map(str, arguments)], cwd=folder, capture_output=True, text=True,
-                          timeout=300, env=dict(os.environ, PYTHONPATH=str(ROOT), **environment))
+                          timeout=300, env=dict(inherited, PYTHONPATH=str(ROOT), **environment))
 
 
 def compare(folder, *arguments):

@@ -31,8 +31,13 @@ def able(model):
     return [name for name in METHODS if name != "hzu" or singular_body(model) < 0]
 
 
-def tolerance_of(method):
-    """The multipliers of hzu go through M^-1 and the constraint forces: a digit less (1.3e-10 seen at N = 40)."""
+def tolerance_of(method, model, q, t):
+    """The multipliers of hzu go through M^-1 and the constraint forces: a digit less (1.3e-10 seen at N = 40).
+
+    dah solves with the mass matrix, so rounding is multiplied by its condition (7e6 for a chain of 40 free bodies).
+    """
+    if method == "dah":
+        return max(TOLERANCE, np.finfo(float).eps * np.linalg.cond(reference.mass_matrix(model, q, t)))
     return 1e-9 if method == "hzu" else TOLERANCE
 
 
@@ -43,8 +48,9 @@ def check(model, seed, t=0.37, loads=True):
     expected = reference.hamilton(model, q, p, t, tau, wrench)
     for method in able(model):
         qdot, pdot = mb.System(model, method).rhs(q, p, t, tau=tau, wrench=wrench)
-        assert_close(qdot, expected.qdot, tolerance_of(method), f"{method} qdot")
-        assert_close(pdot, expected.pdot, tolerance_of(method), f"{method} pdot")
+        tolerance = tolerance_of(method, model, q, t)
+        assert_close(qdot, expected.qdot, tolerance, f"{method} qdot")
+        assert_close(pdot, expected.pdot, tolerance, f"{method} pdot")
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)

@@ -22,7 +22,7 @@ FOLDER = Path(mb.__file__).parents[1]
 # none of them, and nothing inside them
 OTHER_PARTS = ("analytic", "batch", "callbacks", "cli", "costs", "embed", "flops", "integrate", "io",
                "threads", "viz", "model.serial", "model.vary")
-OTHER_KERNELS = ("appell", "bodies", "cabi", "energy", "inverse_dynamics", "lagrange", "lanes", "mass", "momenta",
+OTHER_KERNELS = ("appell", "bodies", "cabi", "energy", "inverse_dynamics", "lagrange", "lanes", "mass",
                  "newton_euler", "newton_euler_lu", "quasi", "rotor_calls")
 OTHER_COPIES = ("appell", "extended", "multipliers", "reduced")  # the sources as plain Python
 OTHER_LIBRARIES = ("http.client", "matplotlib", "mujoco", "scipy.integrate", "scipy.interpolate", "scipy.spatial",

@@ -183,7 +183,7 @@ class State:
     def acceleration_drifts(self, speeds: Array) -> Vectors:
         """wr = (Omega^T C - C Omega_k^T) v_k + Adot u + vrdot; on the ground C (-g; 0) more: it accelerates by -g."""
         lu = plain.load("newton_euler_lu")
-        plain.load("newton_euler").put_motion(self.block, speeds, self.work)
+        plain.load("newton_euler").put_motions(self.block, speeds, self.work)
         lu.put_drifts(self.block, self.work)
         at = [self.blocks.blocks_row(self.block, b) + self.blocks.B_VR for b in range(self.model.n_bodies)]
         return [self.tree.numbers(self.work[k:k + 6]) for k in at]
