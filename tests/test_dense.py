@@ -36,7 +36,7 @@ def tolerance_of(method, model, q, t):
 
     dah solves with the mass matrix, so rounding is multiplied by its condition (7e6 for a chain of 40 free bodies).
     """
-    if method == "dah":
+    if method == "dah" and model.nv:
         return max(TOLERANCE, np.finfo(float).eps * np.linalg.cond(reference.mass_matrix(model, q, t)))
     return 1e-9 if method == "hzu" else TOLERANCE
 
