@@ -134,11 +134,11 @@ class _Reader:
         for j in joints:
             moving, spring, reference, bounds = self._joint(j)
             elements += moving
-            dofs = sum(element.nv for element in moving)
-            stiffness += [spring] * dofs
-            rest += [reference] * dofs
-            limits += [bounds] * dofs
-            dofs += range(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + dofs)
+            n = sum(element.nv for element in moving)
+            stiffness += [spring] * n
+            rest += [reference] * n
+            limits += [bounds] * n
+            dofs += range(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + n)
         is_free = any(isinstance(element, Free) for element in elements)
         damping = np.zeros(len(dofs)) if self.no_dampers else m.dof_damping[dofs]
         return {
