@@ -1,6 +1,11 @@
 """Settings shared by all tests."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+TESTS = Path(__file__).parent
 
 # The first example of a property compiles kernels, so per-example deadlines mean nothing; derandomised runs
 # keep a red build reproducible.
@@ -12,3 +17,26 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("mbkern")
+
+# The quick set, `pytest -m quick`: under a minute with a warm cache, and it loads every module of the package. Of these
+# files all that is not slow; what a file costs is what it compiles, so they share models and methods.
+QUICK = (
+    "analytic/test_appell.py", "analytic/test_ignorable.py", "analytic/test_ode45.py", "batch/test_rhs_batch.py",
+    "batch/test_vary.py", "core/test_carry.py", "core/test_joint_table.py", "core/test_numbers.py",
+    "core/test_plain_kernels.py", "embed/test_embed_adapters.py", "embed/test_embed_errors.py",
+    "flops/test_counting_numbers.py", "flops/test_table1.py", "flops/test_textbook.py",
+    "integrate/test_integrate_kernels.py", "integrate/test_integrate_time.py",
+    "io/test_mjcf.py", "io/test_to_urdf.py", "io/test_urdf_visuals.py",
+    "model/test_builder.py", "model/test_digits_of_inertia.py", "model/test_drives.py", "model/test_frames.py",
+    "model/test_frozen_model.py", "model/test_joint.py", "model/test_massless.py", "model/test_serial.py",
+    "model/test_zoo.py", "test_energy.py", "test_golden.py", "test_hamilton.py", "test_kinematics.py",
+    "test_packaging.py", "test_reference.py", "viz/test_meshes.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the quick set."""
+    for item in items:
+        place = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        if place in QUICK and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)
