@@ -156,13 +156,12 @@ class Run:
 
 def _check_memory(output: int, dense: int) -> None:
     """Refuse a run whose output is known to fill the memory; how many steps an adaptive method takes is not known."""
-    most = memory.limit()
-    if output + dense > most:
+    if memory.exceeded_by(output + dense):
         polynomials = f", {memory.gigabytes(dense)} of it for dense=True" if dense else ""
         raise StateError(
             f"the output of this run would take {memory.gigabytes(output + dense)}{polynomials}, the limit is "
-            f"{memory.gigabytes(most)} (a part of the memory that is free); keep fewer states with save_every or "
-            "t_eval, without dense=True, or take longer steps")
+            f"{memory.gigabytes(memory.limit())} (a part of the memory that is free); keep fewer states with save_every "
+            "or t_eval, without dense=True, or take longer steps")
 
 
 def beyond_resolution(t: float, step: float) -> str:
@@ -233,10 +232,10 @@ def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
     """Run to the end, an event, a failure, ctrl-C, or until the output fills the memory."""
     plan, num = run.plan, run.num
     code = run.start()
-    pace, most = Pace(run), memory.limit()
+    pace = Pace(run)
     bar = Progress(float(num[P.T0]), float(num[P.T_END])) if progress else None
     with Interrupt() as interrupt:
-        while code == P.MORE and not interrupt.asked and record.size <= most:
+        while code == P.MORE and not interrupt.asked and not memory.exceeded_by(record.size):
             code = pace.chunk()
             record.take(run)
             if bar is not None:
@@ -254,8 +253,8 @@ def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
     if interrupt.asked:
         return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(num[P.T_END]):.9g} s")
     return Outcome("failed", f"stopped at t = {t:.9g} s: the output has come to {memory.gigabytes(record.size)}, the "
-                             f"limit is {memory.gigabytes(most)} (a part of the memory that is free); keep fewer "
-                             "states with save_every or t_eval, without dense=True, or loosen the tolerances")
+                             f"limit is {memory.gigabytes(memory.limit())} (a part of the memory that is free); keep "
+                             "fewer states with save_every or t_eval, without dense=True, or loosen the tolerances")
 
 
 def joined(parts: list[Any], width: int | None = None) -> Any:

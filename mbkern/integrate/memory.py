@@ -7,6 +7,7 @@ from pathlib import Path
 
 SHARE = 0.5  # of the memory that is free now
 COPIES = 3  # of the output while a run ends: its pieces, the whole, q and p
+SMALL = 2**18  # bytes that are always there: to ask the system takes as long as a short run
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -18,6 +19,11 @@ def available() -> float:
 def limit() -> float:
     """Bytes of output that a run may keep."""
     return SHARE / COPIES * available()
+
+
+def exceeded_by(size: float) -> bool:
+    """Whether output of this size is more than a run may keep."""
+    return size > SMALL and size > limit()
 
 
 def gigabytes(size: float) -> str:
