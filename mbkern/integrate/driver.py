@@ -160,8 +160,8 @@ def _check_memory(output: int, dense: int) -> None:
         polynomials = f", {memory.gigabytes(dense)} of it for dense=True" if dense else ""
         raise StateError(
             f"the output of this run would take {memory.gigabytes(output + dense)}{polynomials}, the limit is "
-            f"{memory.gigabytes(memory.limit())} (a part of the memory that is free); keep fewer states with save_every "
-            "or t_eval, without dense=True, or take longer steps")
+            f"{memory.gigabytes(memory.limit())} (a part of the memory that is free); keep fewer states with "
+            "save_every or t_eval, without dense=True, or take longer steps")
 
 
 def beyond_resolution(t: float, step: float) -> str:
