@@ -69,17 +69,17 @@ FOLDERS = ("core", "integrate/kernels", "model", "analytic", "io")
 REASONS: dict[tuple[str, str], str] = {}
 
 def _zeros() -> set[str]:
-    """Names of offsets that are 0: to add them or not is the same."""
-    names: set[str] = set()
+    """Names of offsets that are 0, themselves or by another name: to add them or not is the same."""
+    values: dict[str, ast.expr] = {}
     for path in [*ROOT.glob("mbkern/core/*.py"), *ROOT.glob("mbkern/integrate/kernels/*.py")]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign):
                 target, value = node.targets[0], node.value
                 pairs = zip(target.elts, value.elts, strict=True) if isinstance(target, ast.Tuple) and isinstance(
                     value, ast.Tuple) else [(target, value)]
-                names |= {t.id for t, v in pairs
-                          if isinstance(t, ast.Name) and isinstance(v, ast.Constant) and v.value == 0}
-    return names
+                values |= {t.id: v for t, v in pairs if isinstance(t, ast.Name)}
+    zeros = {name for name, value in values.items() if isinstance(value, ast.Constant) and value.value == 0}
+    return zeros | {name for name, value in values.items() if isinstance(value, ast.Name) and value.id in zeros}
 
 
 ZEROS = _zeros()

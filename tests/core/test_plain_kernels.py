@@ -27,6 +27,7 @@ MACHINES = {
     "several roots": {"family": "random", "n": 8, "seed": 12},
     "balls and frees": {"family": "random", "n": 5, "seed": 9, "kinds": ("ball", "free", "moving_ball")},
     "sliders": {"family": "binary", "n": 6, "seed": 10, "kinds": ("prismatic", "cylindrical", "planar", "driven")},
+    "rotors on balls": {"family": "random", "n": 4, "seed": 13, "kinds": ("ball", "free", "revolute"), "rotors": True},
     "rotors on hinges": {"family": "chain", "n": 5, "seed": 11, "kinds": ("revolute", "universal"), "rotors": True},
 }
 
@@ -44,7 +45,8 @@ class Machine:
         self.newton = reference.newton_euler(self.model, self.q, self.u, T, self.tau, self.wrench)
 
     def work(self, size=200_000):
-        return np.zeros(size)
+        """Numbers that a kernel must not read before it has written them."""
+        return np.full(size, np.nan)
 
     def joint_forces(self):
         """tau and what the wrenches do along the joints."""
