@@ -18,7 +18,7 @@ settings.register_profile(
 )
 settings.load_profile("mbkern")
 
-# The quick set, `pytest -m quick`: under a minute with a warm cache, and it loads every module of the package. Of these
+# The quick set, `pytest -m quick`: under a minute with a warm cache, and it loads every module but __main__. Of these
 # files all that is not slow; what a file costs is what it compiles, so they share models and methods.
 QUICK = (
     "analytic/test_appell.py", "analytic/test_ignorable.py", "analytic/test_ode45.py", "batch/test_rhs_batch.py",
