@@ -183,7 +183,7 @@ def test_right_hand_sides(name, method, monkeypatch):
     # what the compiler may leave out, and what it may execute in addition: unused results that it computes before it
     # knows, and both sides of short branches (seen in hzu, 2 %)
     assert counted.total - savings.repeated - savings.zeros <= flops
-    # for free joints dah executes 5.7 % more than is counted (2777 flops, 2627 counted); where they are is not known yet
+    # free joints in dah: 5.7 % more than is counted (2777 flops, 2627 counted); where they are is not known yet
     more = 0.06 if (name, method) == ("free", "dah") else 0.025
     assert flops <= counted.total + counted.unused + more * counted.total
     # how far that goes: emh-ldl as good as nothing; in the others loops over the dofs of a joint are unrolled, and

@@ -4,9 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from reference import rotation_about
 
 import mbkern as mb
 from mbkern.errors import ModelError
+from mbkern.io.urdf_write import matrix_rpy
 from mbkern.model.joint import Ball, Step
 
 
@@ -84,3 +86,14 @@ def test_pinocchio_reads_what_we_write():
     theirs = pin.buildModelFromXML(model.to_urdf())
     assert [name for name in theirs.names][1:] == list(model.coordinate_names)
     assert np.isclose(pin.computeTotalMass(theirs), model.total_mass)
+
+
+@pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, 0.4])
+@pytest.mark.parametrize("roll, yaw", [(0.0, 0.7), (0.3, -1.1), (2.5, 2.0)])
+def test_roll_pitch_yaw_give_the_rotation_back_also_in_gimbal_lock(roll, pitch, yaw):
+    def turn(axis, angle):
+        return rotation_about(np.eye(3)[axis], angle)
+
+    R = turn(2, yaw) @ turn(1, pitch) @ turn(0, roll)
+    r, p, y = matrix_rpy(R)
+    np.testing.assert_allclose(turn(2, y) @ turn(1, p) @ turn(0, r), R, atol=1e-14)
