@@ -8,6 +8,7 @@ with multipliers by pivoted elimination.
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 from common import arguments, interleaved, markdown, ratio
@@ -15,7 +16,7 @@ from numba import njit
 
 import mbkern as mb
 from mbkern import plain
-from mbkern.analytic import Kane, Maggi, Volterra, appell, cases
+from mbkern.analytic import Kane, Lagrange, Maggi, Volterra, appell, cases
 from mbkern.analytic.frame import take
 from mbkern.core import quasi_layout as quasi
 from mbkern.core.appell import accelerations as appell_kernel
@@ -93,6 +94,25 @@ def operations_table():
     print(markdown(header, rows))
 
 
+def large_table(turns):
+    """Time per right-hand side of large trees, beside that of Hamilton's equations in the same loop."""
+    rows = []
+    for n in (16, 32, 64, 106, 200, 400):
+        model = mb.zoo.chain(n, joint=mb.revolute("y"))
+        system, (q, v) = mb.System(model), model.random_state(seed=1)
+        case, f = SimpleNamespace(q0=q, v0=v), system.cfunc
+        y, dydt = np.concatenate([q, system.momenta(q, v)]), np.empty(2 * n)
+        calls = {"Hamilton": lambda f=f, y=y, dydt=dydt: repeat(f.address, int(f.user_data), y, dydt, 20)}
+        for make in (Lagrange, Maggi, Kane, Volterra):
+            calls[make.name] = evaluation(make(system), case, 20)
+        times = interleaved(calls, max(7, turns // 3), clock=time.thread_time)
+        rows.append([n, f"{times['Hamilton'].min() / 20 * 1e6:.2f}",
+                     *(f"{times[name].min() / 20 * 1e6:.2f} ({ratio(times, name, 'Hamilton'):.1f})"
+                       for name in calls if name != "Hamilton")])
+    print("\nchains of n hinges: us per right-hand side, in brackets the ratio to Hamilton's equations\n")
+    print(markdown(["n", "Hamilton", "Lagrange", "Maggi", "Kane", "Volterra"], rows))
+
+
 @njit
 def repeat_appell(block, q, u, tau, udot, work, n):
     for _ in range(n):
@@ -144,4 +164,5 @@ if __name__ == "__main__":
     turns = 11 if options.quick else 31
     methods_table(turns)
     operations_table()
+    large_table(turns)
     appell_table(turns, (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21)))

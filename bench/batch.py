@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import mujoco
 import numpy as np
 import pinocchio as pin
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 from mujoco import rollout
 from numba import njit
 from peers import pinocchio_model
@@ -90,9 +90,9 @@ def rhs_table(repeats):
         best = np.median(times["one"]) / BATCH
         rows.append([name, f"{ratio(times, 'pool', 'one'):.1f}", f"{ratio(times, 'loop', 'one'):.1f}",
                      f"{ratio(times, 'pool', 'new'):.1f}", f"{best * 1e9 / model.n_bodies:.0f}", f"{fraction:.0%}"])
-    print(markdown([f"rhs_batch with `out=`, B = {BATCH}, 1 thread", "against pin.abaInParallel, 1 thread",
+    return markdown([f"rhs_batch with `out=`, B = {BATCH}, 1 thread", "against pin.abaInParallel, 1 thread",
                     "against a loop of pin.aba", "new arrays against pin.abaInParallel", "ns per body and state",
-                    "of the FMA peak"], rows))
+                    "of the FMA peak"], rows)
 
 
 def threads_table(repeats):
@@ -121,8 +121,8 @@ def threads_table(repeats):
                 times["apart"] /= 2 * alone
                 gains += [f"{ratio(times, '1', '2'):.2f}", f"{ratio(times, '1', 'apart'):.2f}"]
             rows.append([name, *gains])
-    print(markdown(["rhs_batch against 1 thread", *(f"{what}, B = {size}" for size in sizes for what in (
-        "2 threads", "2 callers, 1 thread each"))], rows))
+    return markdown(["rhs_batch against 1 thread", *(f"{what}, B = {size}" for size in sizes for what in (
+        "2 threads", "2 callers, 1 thread each"))], rows)
 
 
 def mjcf(model):
@@ -177,8 +177,8 @@ def rollout_table(repeats):
         times = interleaved({"one": lambda f=ours: f(1), "mujoco": theirs}, repeats, 5e-3, time.thread_time)
         rows.append([name, f"{ratio(times, 'mujoco', 'one'):.1f}",
                      f"{np.median(times['one']) / count / steps * 1e6:.2f}", f"{apart:.0e}"])
-    print(markdown([f"RK4, {count} states, {steps} steps, all kept", "against mujoco.rollout, 1 thread",
-                    "us per step and state", "largest difference in q at the end"], rows))
+    return markdown([f"RK4, {count} states, {steps} steps, all kept", "against mujoco.rollout, 1 thread",
+                    "us per step and state", "largest difference in q at the end"], rows)
 
 
 def adaptive_table(repeats):
@@ -200,22 +200,20 @@ def adaptive_table(repeats):
         together = sum(block.max() for block in tried.reshape(-1, LANES))  # at the least, if a block shared its steps
         times = interleaved({"lanes": lanes, "single": single}, repeats, 5e-3, time.thread_time)
         rows.append([name, f"{ratio(times, 'single', 'lanes'):.1f}", f"{together * LANES / tried.sum():.2f}"])
-    print(markdown(["dopri5, 64 random states", "lanes against one after another, 1 thread",
-                    "steps of lanes that wait for the slowest of four, relative to lanes that are refilled"], rows))
+    return markdown(["dopri5, 64 random states", "lanes against one after another, 1 thread",
+                    "steps of lanes that wait for the slowest of four, relative to lanes that are refilled"], rows)
 
 
 if __name__ == "__main__":
-    options = arguments("many states at once")
-    turns = 7 if options.quick else 31
+    options = arguments("many states at once", publishes=True)
     before = os.getloadavg()
     began = time.time()
-    rhs_table(turns)
-    print()
-    rollout_table(3 if options.quick else 9)
-    print()
-    adaptive_table(3 if options.quick else 9)
-    print()
-    threads_table(7 if options.quick else 15)
+    for mark, make in (
+            ("bench/batch.py rhs", lambda: rhs_table(7 if options.quick else 31)),
+            ("bench/batch.py rollout", lambda: rollout_table(3 if options.quick else 9)),
+            ("bench/batch.py adaptive", lambda: adaptive_table(3 if options.quick else 9)),
+            ("bench/batch.py threads", lambda: threads_table(7 if options.quick else 15))):
+        publish(options, "docs/performance.md", mark, make(), "python bench/batch.py")
     after = os.getloadavg()
-    print(f"\nOne-minute load average of the machine: {before[0]:.1f} before, {after[0]:.1f} after ({os.cpu_count()} "
+    print(f"One-minute load average of the machine: {before[0]:.1f} before, {after[0]:.1f} after ({os.cpu_count()} "
           f"processors; this program itself adds 1 to 2), {time.time() - began:.0f} s")

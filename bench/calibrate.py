@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 
 import mbkern as mb
 from mbkern.costs import NANOSECONDS, cost, structure
-from mbkern.methods import METHODS
+from mbkern.methods import STATE_METHODS
 
 LIMIT = 3e-3  # seconds per call: longer ones say nothing about where methods meet
 
@@ -49,12 +49,13 @@ def trees() -> Iterator[mb.Model]:
             yield bundle(chains, length, joint, hub=False)
 
 
-def measure(models: list[mb.Model], counts: list[dict[str, float]], rounds: int) -> dict[str, np.ndarray]:
+def measure(models: list[mb.Model], counts: list[dict[str, float]], rounds: int,
+            only: list[str]) -> dict[str, np.ndarray]:
     """Seconds of each method on each tree (nan: too long). Every round goes through all trees."""
-    seconds = {name: np.full(len(models), np.nan) for name in METHODS}
+    seconds = {name: np.full(len(models), np.nan) for name in only}
     for _ in range(rounds):
         for k, model in enumerate(models):
-            able = [name for name in METHODS if cost(name, counts[k]) < LIMIT]
+            able = [name for name in only if cost(name, counts[k]) < LIMIT]
             inner = {name: max(1, int(2e-4 / cost(name, counts[k]))) for name in able}
             times = interleaved({name: rhs_call(model, name, inner[name]) for name in able}, 7, 4e-4, time.thread_time)
             for name in able:
@@ -73,12 +74,13 @@ def fit(name: str, counts: list[dict[str, float]], seconds: np.ndarray) -> tuple
 
 if __name__ == "__main__":
     options = arguments("calibrate the estimates of \"auto\"")
+    methods = list(STATE_METHODS)
     forest = list(trees())
     found = [structure(model) for model in forest]
-    measured = measure(forest, found, 1 if options.quick else 6)
+    measured = measure(forest, found, 1 if options.quick else 6, methods)
     print("NANOSECONDS: dict[str, dict[str, float]] = {")
     rows = []
-    for method in METHODS:
+    for method in methods:
         terms, errors = fit(method, found, measured[method])
         print(f'    "{method}": {{' + ", ".join(f'"{term}": {value:.3g}' for term, value in terms.items()) + "},")
         rows.append([method, len(errors), f"{np.sqrt(np.mean(errors**2)):.1%}", f"{np.max(np.abs(errors)):.1%}"])

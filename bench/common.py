@@ -1,12 +1,31 @@
-"""Timing that survives a shared machine: competitors take turns, and only ratios of the same turn are compared."""
+"""Timing that survives a shared machine: competitors take turns, and only ratios of the same turn are compared.
+
+And where the tables go: a script run with `--write` puts them into the documentation itself, between two marks
+
+    <!-- bench/operations.py one-state: begin -->
+    <!-- bench/operations.py one-state: end -->
+
+with a line that says when, on what machine and with which versions they were measured. Nobody types a number.
+"""
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import importlib.metadata
+import os
+import platform
+import re
+import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("numpy", "numba", "scipy", "pin", "mujoco", "casadi", "jax", "heyoka", "exudyn")  # named where imported
+_IMPORTED_AS = {"pin": "pinocchio"}
 
 Calls = dict[str, Callable[[], object]]
 
@@ -54,8 +73,81 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
-def arguments(about: str) -> argparse.Namespace:
-    """The command line that every bench script has."""
+def machine() -> str:
+    """Kind of processor and how many there are of it, in words."""
+    kind = platform.processor() or platform.machine()
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+        kind = found.group(1) if found else kind
+    except OSError:  # not Linux
+        pass
+    count = os.cpu_count() or 1
+    return f"{re.sub(r'[(](R|TM)[)]|CPU ', '', kind).strip()}, {count} processor{'s' if count > 1 else ''}"
+
+
+def versions() -> str:
+    """Versions of Python, mbkern and all that this process has imported and times depend on."""
+    used = [name for name in PACKAGES if _IMPORTED_AS.get(name, name) in sys.modules]
+    named = [f"{_IMPORTED_AS.get(name, name)} {importlib.metadata.version(name)}" for name in used]
+    import mbkern
+
+    return ", ".join([f"Python {platform.python_version()}", f"mbkern {mbkern.__version__}", *named])
+
+
+def provenance(command: str) -> str:
+    """One line: how, when, where and with what a table was measured."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return f"(`{command}`, {today}; {machine()}; {versions()})"
+
+
+def replaced(text: str, mark: str, table: str) -> str:
+    """A page with a new table between the two marks of that name, which it must have.
+
+    Parameters
+    ----------
+    text : str
+        The page.
+    mark : str
+        "bench/operations.py one-state": the script, and which of its tables.
+    table : str
+        What comes between `<!-- mark: begin -->` and `<!-- mark: end -->`.
+    """
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise SystemExit(f"expected one line {begin!r} and after it one line {end!r}")
+    head, _, rest = text.partition(begin)
+    return f"{head}{begin}\n{table.strip()}\n{end}{rest.partition(end)[2]}"
+
+
+def publish(options: argparse.Namespace, page: str, mark: str, table: str, command: str) -> None:
+    """Print a table; with `--write` also put it into a page of the documentation, with its provenance.
+
+    Parameters
+    ----------
+    options : Namespace
+        From `arguments`.
+    page : str
+        Path from the root of the repository, "docs/performance.md".
+    mark, table : str
+        See `replaced`.
+    command : str
+        What to type to measure it again, "python bench/operations.py".
+    """
+    print(table, end="\n\n", flush=True)
+    if options.write:
+        path = ROOT / page
+        whole = replaced(path.read_text(encoding="utf-8"), mark, f"{table.strip()}\n\n{provenance(command)}")
+        path.write_text(whole, encoding="utf-8")
+
+
+def arguments(about: str, publishes: bool = False) -> argparse.Namespace:
+    """The command line that every bench script has; `--write` where the script publishes its tables."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--quick", action="store_true", help="fewer repeats, smaller models")
-    return parser.parse_args()
+    parser.set_defaults(write=False)
+    if publishes:
+        parser.add_argument("--write", action="store_true", help="put the tables into the documentation")
+    options = parser.parse_args()
+    if options.quick and options.write:
+        parser.error("--write: the documentation has the figures of whole runs, not of --quick ones")
+    return options

@@ -88,12 +88,14 @@ def run(text: str, integrator: str) -> Call:
 
 
 BALLS, TREE = "chain(30, mb.ball())", "random_tree(20, seed=3)"
+UNIVERSALS = "chain(30, mb.universal('x', 'y'))"
 CASES: dict[str, Callable[[], Call]] = {
     **{f"rhs from Python, {method}, {text}": partial(from_python, text, method) for method, text in (
         ("emh-ldl", "chain(10)"), ("emh-ldl", "chain(100)"), ("emh-ldl", "pipelayer()"), ("emh-ldl", TREE))},
     **{f"rhs in compiled code, {method}, {text}": partial(compiled, text, method) for method, text in (
         ("emh-ldl", "chain(10)"), ("emh-ldl", "chain(100)"), ("emh-ldl", "carousel(30)"),
         ("emh-ldl", "binary_tree(31)"), ("emh-ldl", "pipelayer()"), ("emh-ldl", BALLS), ("emh-ldl", TREE),
+        ("emh-ldl", UNIVERSALS),
         ("emh-lu", TREE), ("dah", "carousel(30)"), ("dah", TREE), ("hzu", "pipelayer()"), ("hzu", "chain(30)"))},
     **{f"rhs_batch, {STATES} states, {text}": partial(batch, text) for text in (
         "chain(7)", "chain(30)", "binary_tree(31)", "pipelayer()")},

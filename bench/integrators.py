@@ -1,4 +1,4 @@
-"""What the integrators cost: overhead of a step, DOPRI5 against SciPy, work and precision, MuJoCo's RK4.
+"""What the integrators cost: overhead of a step, fixed costs, DOPRI5 against SciPy, work and precision, MuJoCo's RK4.
 
     python bench/integrators.py [--quick]
 
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 from numba import njit
 from scipy.integrate import solve_ivp
 
@@ -53,7 +53,37 @@ def step_table(turns, sizes):
         }, turns, 0.02)
         rows.append([n, f"{np.median(times['bare']) / steps * 1e6:.2f}", f"{np.median(times['rk4']) / steps * 1e6:.2f}",
                      f"{100 * (ratio(times, 'rk4', 'bare') - 1):+.1f} %"])
-    print(markdown(["N (chain)", "four bare rhs, us", "RK4 step, us", "overhead"], rows))
+    return markdown(["N (chain)", "four bare rhs, us", "RK4 step, us", "overhead"], rows)
+
+
+def fixed_table(turns, sizes):
+    """What calls from Python cost beyond the evaluations of the right-hand side in them: a step, and a run of one."""
+    rows = []
+    for n in sizes:
+        system, q, p = start(n)
+        stepper = system.stepper("rk4", step=1e-6)
+        stepper.reset(q, p)
+        block, work, none, out = system.njit()[1], system.work(), np.empty(0), (np.empty(n), np.empty(n))
+        q_moving, tau, several = q.copy(), np.zeros(n), 200
+        evaluations = system.simulate(q, p, (0.0, 1e-6)).nfev
+
+        def often(call, several=several):
+            for _ in range(several):
+                call()
+
+        times = interleaved({
+            "bare": lambda: bare(block, 0.0, q_moving, p, none, *out, work, several),  # noqa: B023 - used at once
+            "rhs": lambda: often(lambda: system.rhs(q, p)),  # noqa: B023
+            "step": lambda: often(stepper.step),  # noqa: B023
+            "forces": lambda: often(lambda: stepper.step(tau=tau)),  # noqa: B023
+            "simulate": lambda: often(lambda: system.simulate(q, p, (0.0, 1e-6))),  # noqa: B023
+        }, turns, 0.02)
+        one = {name: np.median(values) / several * 1e6 for name, values in times.items()}
+        rows.append([n, *(f"{x:.2f}" for x in (
+            one["rhs"], one["step"] - 4 * one["bare"], one["forces"] - 4 * one["bare"],
+            one["simulate"] - evaluations * one["bare"]))])
+    return markdown(["N (chain)", "`rhs` from Python, us", "`step()` beyond 4 evaluations", "`step(tau=)`",
+                    '`simulate` of one step of "dopri5"'], rows)
 
 
 def scipy_table(turns, sizes):
@@ -72,7 +102,7 @@ def scipy_table(turns, sizes):
         }, turns, 0.05)
         rows.append([n, ours.nfev, theirs.nfev, f"{np.median(times['mbkern']) * 1e3:.2f}",
                      f"{np.median(times['scipy']) * 1e3:.1f}", f"{ratio(times, 'scipy', 'mbkern'):.1f}"])
-    print(markdown(["N (chain)", "rhs, dopri5", "rhs, RK45", "dopri5, ms", "solve_ivp, ms", "times faster"], rows))
+    return markdown(["N (chain)", "rhs, dopri5", "rhs, RK45", "dopri5, ms", "solve_ivp, ms", "times faster"], rows)
 
 
 def error_of(q, p, reference):
@@ -101,7 +131,7 @@ def precision_table(turns):
         rows.append([name, label, solution.n_accepted, solution.nfev,
                      f"{error_of(solution.q[-1], solution.p[-1], reference):.1e}", f"{solution.drift()['energy']:.1e}",
                      f"{np.median(times[f'{name} {label}']) * 1e3:.2f}"])
-    print(markdown(["integrator", "", "steps", "rhs", "final error", "energy drift, J", "ms"], rows))
+    return markdown(["integrator", "", "steps", "rhs", "final error", "energy drift, J", "ms"], rows)
 
 
 def hanging_chain(n):
@@ -132,8 +162,7 @@ def mujoco_table(turns, n=100, end=10.0):
     try:
         import mujoco  # noqa: F401
     except ImportError:
-        print("MuJoCo is not installed: no comparison with its RK4")
-        return
+        raise SystemExit("MuJoCo is not installed: no comparison with its RK4") from None
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
     from peers import MuJoCo
 
@@ -163,19 +192,18 @@ def mujoco_table(turns, n=100, end=10.0):
              for h, error, seconds, _ in candidates[:-1]]
     rows.append([f"MuJoCo RK4, step {step:g}", round(end / step), f"{candidates[-1][1]:.1e}",
                  f"{np.median(times['mujoco']):.3f}"])
-    print(markdown([f"chain of {n}, {end:g} s", "steps", "final error, rad", "s"], rows))
-    print(f"\nMuJoCo's RK4 at step {step:g} takes {ratio(times, 'mujoco', 'mbkern'):.1f} times as long "
-          f"(error {candidates[-1][1]:.1e} against {our_error:.1e} rad).")
+    return markdown([f"chain of {n}, {end:g} s", "steps", "final error, rad", "s"], rows) + (
+        f"\n\nMuJoCo's RK4 at step {step:g} takes {ratio(times, 'mujoco', 'mbkern'):.1f} times as long "
+        f"(error {candidates[-1][1]:.1e} against {our_error:.1e} rad).")
 
 
 if __name__ == "__main__":
-    options = arguments(__doc__.splitlines()[0])
-    turns = 5 if options.quick else 21
-    print("RK4 step against four bare evaluations\n")
-    step_table(turns, (10,) if options.quick else (3, 10, 30, 100))
-    print("\nDOPRI5 against scipy.integrate.solve_ivp (RK45), rtol 1e-6, the same right-hand side\n")
-    scipy_table(3 if options.quick else 9, (10, 100))
-    print("\nWork and precision: a chain of 10 rods swings for 2 s\n")
-    precision_table(3 if options.quick else 9)
-    print("\nMuJoCo\n")
-    mujoco_table(3 if options.quick else 5)
+    options = arguments(__doc__.splitlines()[0], publishes=True)
+    turns, few = (5, 3) if options.quick else (21, 9)
+    for mark, make in (
+            ("bench/integrators.py step", lambda: step_table(turns, (10,) if options.quick else (3, 10, 30, 100))),
+            ("bench/integrators.py fixed", lambda: fixed_table(turns, (7,) if options.quick else (3, 7, 30))),
+            ("bench/integrators.py scipy", lambda: scipy_table(few, (10, 100))),
+            ("bench/integrators.py precision", lambda: precision_table(few)),
+            ("bench/integrators.py mujoco", lambda: mujoco_table(3 if options.quick else 5))):
+        publish(options, "docs/performance.md", mark, make(), "python bench/integrators.py")

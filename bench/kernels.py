@@ -10,13 +10,12 @@ import numpy as np
 from numba import njit
 
 import mbkern as mb
-from mbkern.core.inverse_dynamics import inverse_dynamics
-from mbkern.methods import ACCELERATIONS, METHODS
+from mbkern.methods import ACCELERATIONS, STATE_METHODS
 
 
 @cache
 def _rhs_loop(name: str) -> Any:
-    kernel = METHODS[name].rhs
+    kernel = STATE_METHODS[name].rhs
 
     @njit
     def loop(block, q, p, tau, qdot, pdot, work, times):
@@ -28,8 +27,8 @@ def _rhs_loop(name: str) -> Any:
 
 @cache
 def _dynamics_loop(name: str) -> Any:
-    """Of joint accelerations (tau given, udot wanted) or of inverse dynamics (udot given, tau wanted)."""
-    kernel = inverse_dynamics if name == "inverse dynamics" else ACCELERATIONS[name].kernel
+    """Of joint accelerations: tau given, udot wanted."""
+    kernel = ACCELERATIONS[name].operation.compiled.handle
 
     @njit
     def loop(block, q, u, given, wanted, work, times):
@@ -39,24 +38,38 @@ def _dynamics_loop(name: str) -> Any:
     return loop
 
 
+def _inverse_loop(kernel: Any) -> Any:
+    """Of inverse dynamics: udot given, tau wanted."""
+    @njit
+    def loop(block, q, u, given, wrench, wanted, work, times):
+        for _ in range(times):
+            kernel(block, 0.0, q, u, given, wrench, wanted, work)
+
+    return loop
+
+
 def rhs_call(model: mb.Model, name: str, times: int) -> Callable[[], object]:
     """`times` right-hand sides by method `name`, inside compiled code."""
     loop, block = _rhs_loop(name), model.block.copy()
     q, u = model.random_state(seed=1)
-    p = mb.System(model, "emh-ldl").momenta(q, u)
-    tau, qdot, pdot = np.empty(0), np.empty(model.nq), np.empty(model.nv)
-    work = np.zeros(METHODS[name].work_size(block))
-    return lambda: loop(block, q, p, tau, qdot, pdot, work, times)
+    x = u if STATE_METHODS[name].variable == "u" else mb.System(model, "emh-ldl").momenta(q, u)
+    tau, qdot, rate = np.empty(0), np.empty(model.nq), np.empty(model.nv)
+    work = np.zeros(STATE_METHODS[name].work_size(block))
+    return lambda: loop(block, q, x, tau, qdot, rate, work, times)
 
 
 def dynamics_call(model: mb.Model, name: str, times: int) -> Callable[[], object]:
     """`times` joint accelerations by method `name`, or "inverse dynamics", inside compiled code."""
-    loop, block = _dynamics_loop(name), model.block.copy()
     q, u = model.random_state(seed=1)
-    given = u if name == "inverse dynamics" else np.empty(0)
-    needs = METHODS["emh-lu"] if name == "inverse dynamics" else ACCELERATIONS[name]
-    wanted, work = np.empty(model.nv), np.zeros(needs.work_size(block))
-    return lambda: loop(block, q, u, given, wanted, work, times)
+    wanted = np.empty(model.nv)
+    if name == "inverse dynamics":
+        system = mb.System(model)
+        kernel, block = system.njit("inverse_dynamics")
+        inverse, none, memory = _inverse_loop(kernel), np.empty((0, 0)), system.work()
+        return lambda: inverse(block, q, u, u, none, wanted, memory, times)
+    loop, block = _dynamics_loop(name), model.block.copy()
+    tau, work = np.empty(0), np.zeros(ACCELERATIONS[name].work_size(block))
+    return lambda: loop(block, q, u, tau, wanted, work, times)
 
 
 def bundle(chains: int, length: int, joint: Any, hub: bool) -> mb.Model:

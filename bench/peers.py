@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 import pinocchio as pin
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 from numba import njit
 
 import mbkern as mb
@@ -64,7 +64,7 @@ def contest(model, joint, repeats):
     rhs, aba, out = system.rhs, pin.aba, (np.empty(model.nq), np.empty(model.nv))
     times = interleaved({"given": lambda: rhs(q, p, out=out), "new": lambda: rhs(q, p),
                          "compiled": compiled_call(system, q, p, inner),
-                         "aba": lambda: aba(peer, data, q_peer, v, tau)}, repeats)
+                         "aba": lambda: aba(peer, data, q_peer, v, tau)}, repeats, clock=time.thread_time)
     times["compiled"] /= inner
     ratios = [f"{ratio(times, name, 'aba'):.2f}" for name in ("given", "new", "compiled")]
     return [*ratios, f"{np.median(times['aba']) * 1e6:.1f}"]
@@ -76,7 +76,7 @@ def sizes_table(repeats, sizes):
         for n in sizes:
             model = make(n, joint=mb.revolute("z"))
             rows.append([name, n, *contest(model, pin.JointModelRZ, repeats)])
-    print(markdown(["tree of revolute joints", "N", *COLUMNS], rows))
+    return markdown(["tree of revolute joints", "N", *COLUMNS], rows)
 
 
 def joints_table(repeats, n):
@@ -93,7 +93,7 @@ def joints_table(repeats, n):
             ("3: ball (three angles)", mb.euler_ball("zyx"), pin.JointModelSphericalZYX),
             ("3: planar", mb.planar("z"), pin.JointModelPlanar), ("6: free", mb.free(), pin.JointModelFreeFlyer)):
         rows.append([about, *contest(mb.zoo.chain(n, joint=ours), theirs, repeats)])
-    print(markdown([f"dofs: joint, chain of {n}", *COLUMNS], rows))
+    return markdown([f"dofs: joint, chain of {n}", *COLUMNS], rows)
 
 
 def large_table(repeats, sizes):
@@ -105,11 +105,11 @@ def large_table(repeats, sizes):
         builds[n] = time.perf_counter() - start
         q, u = model.random_state(seed=1)
         calls[n] = compiled_call(system, q, system.momenta(q, u), 1)
-    times = interleaved({str(n): call for n, call in calls.items()}, repeats)
+    times = interleaved({str(n): call for n, call in calls.items()}, repeats, clock=time.thread_time)
     reference = times["100"] / 100
     rows = [[n, f"{np.median(times[str(n)]) / n * 1e9:.0f}", f"{np.median(times[str(n)] / n / reference):.2f}",
              f"{builds[n]:.2f}"] for n in sizes]
-    print(markdown(["N (chain)", "ns per body", "relative to N = 100", "seconds to build"], rows))
+    return markdown(["N (chain)", "ns per body", "relative to N = 100", "seconds to build"], rows)
 
 
 def first_call_table(repeats):
@@ -128,17 +128,17 @@ def first_call_table(repeats):
                     times[cache].append([float(x) for x in result.stdout.split()])
         totals = [f"{np.median(times[cache], axis=0)[0]:.2f}" for cache in times]
         rows.append([name, *totals, f"{np.median(times['warm'], axis=0)[1]:.2f}"])
-    print(markdown(["machine", "first rhs, cold cache: process seconds, imports included", "warm cache",
-                    "of which `import mbkern`"], rows))
+    return markdown(["machine", "first rhs, cold cache: process seconds, imports included", "warm cache",
+                    "of which `import mbkern`"], rows)
 
 
 if __name__ == "__main__":
-    options = arguments("rhs(q, p) against pin.aba")
+    options = arguments("rhs(q, p) against pin.aba", publishes=True)
     turns = 11 if options.quick else 51
-    sizes_table(turns, (10, 30) if options.quick else (10, 30, 100, 300))
-    print()
-    joints_table(turns, 30)
-    print()
-    large_table(5 if options.quick else 21, (100, 1000, 10000) if options.quick else (100, 1000, 10000, 100000))
-    print()
-    first_call_table(1 if options.quick else 5)
+    for mark, make in (
+            ("bench/peers.py sizes", lambda: sizes_table(turns, (10, 30) if options.quick else (10, 30, 100, 300))),
+            ("bench/peers.py joints", lambda: joints_table(turns, 30)),
+            ("bench/peers.py large", lambda: large_table(5 if options.quick else 21,
+                                  (100, 1000, 10000) if options.quick else (100, 1000, 10000, 100000))),
+            ("bench/peers.py first", lambda: first_call_table(1 if options.quick else 5))):
+        publish(options, "docs/performance.md", mark, make(), "python bench/peers.py")

@@ -1,11 +1,20 @@
 """How the documentation is built: python -m sphinx -W --keep-going docs docs/_build/html."""
 
+import shutil
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import mbkern
+
+# the notebooks are pages, with the outputs that they are stored with (notebooks/execute.py)
+HERE = Path(__file__).resolve().parent
+(HERE / "notebooks").mkdir(exist_ok=True)
+for old in (HERE / "notebooks").glob("*.ipynb"):
+    old.unlink()
+for notebook in (HERE.parent / "notebooks").glob("*.ipynb"):
+    shutil.copyfile(notebook, HERE / "notebooks" / notebook.name)
 
 project = "mbkern"
 author = "the mbkern developers"

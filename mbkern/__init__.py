@@ -32,29 +32,35 @@ from .model.joint import (
 )
 from .model.model import Model
 from .system import System
+from .waits import announce_compiling
 
 if TYPE_CHECKING:  # see `__getattr__`
-    from . import analytic, batch, embed, flops, textbook, viz
+    from . import analytic, batch, chaos, embed, export, flops, forces, identification, orbits, sweeps, textbook, viz
     from .batch import ensemble
+    from .identification import identify
     from .integrate import Event, Solution, event
-    from .io import load_mjcf, load_urdf
+    from .io import load_mjcf, load_sdf, load_urdf
     from .model.serial import load
+    from .variational.gradient import gradient
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Event", "Joint", "Model", "ModelBuilder", "Solution", "System", "analytic", "ball", "batch", "cylindrical",
-    "drive", "embed", "ensemble", "errors", "euler_ball", "event", "flops", "free", "harmonic", "load", "load_mjcf",
-    "load_urdf", "planar", "polynomial", "prismatic", "revolute", "rotate", "screw", "spline", "textbook",
+    "Event", "Joint", "Model", "ModelBuilder", "Solution", "System", "analytic", "announce_compiling", "ball", "batch",
+    "chaos", "cylindrical", "drive", "embed", "ensemble", "errors", "euler_ball", "event", "export", "flops", "forces",
+    "free", "gradient", "harmonic", "identification", "identify", "load", "load_mjcf", "load_sdf", "load_urdf",
+    "orbits", "planar", "polynomial", "prismatic", "revolute", "rotate", "screw", "spline", "sweeps", "textbook",
     "translate", "twist", "universal", "viz", "weld", "zoo",
 ]
 
 # loaded on first use: a right-hand side needs none of them
-_MODULES = {name: name for name in ("analytic", "batch", "embed", "flops", "textbook", "viz")}
+_MODULES = {name: name for name in (
+    "analytic", "batch", "chaos", "embed", "export", "flops", "forces", "identification", "orbits", "sweeps",
+    "textbook", "viz")}
 _MODULES["ensemble"] = "batch.ensemble"
 _MODULE_OF = {
-    "Event": "integrate", "Solution": "integrate", "event": "integrate", "load": "model.serial", "load_mjcf": "io",
-    "load_urdf": "io",
+    "Event": "integrate", "Solution": "integrate", "event": "integrate", "gradient": "variational.gradient",
+    "identify": "identification", "load": "model.serial", "load_mjcf": "io", "load_sdf": "io", "load_urdf": "io",
 }
 
 

@@ -25,10 +25,10 @@ SUSPICIOUS = 1e-9  # what a kernel finds, from which on it is measured; some of 
 ROUNDING = 2.0**-52
 
 
-def relative(difference: Array, of: Array) -> float:
-    """Largest difference over the largest number; 0 where nothing differs."""
+def relative(difference: Array, of: Array, least: float = 0.0) -> float:
+    """Largest difference over the largest number, or over `least` if that is more; 0 where nothing differs."""
     worst = float(np.abs(difference).max(initial=0.0))
-    return worst / max(float(np.abs(of).max(initial=0.0)), 1e-300) if worst > 0.0 else 0.0
+    return worst / max(float(np.abs(of).max(initial=0.0)), least, 1e-300) if worst > 0.0 else 0.0
 
 
 def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[float, str]:
@@ -36,6 +36,9 @@ def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[floa
 
     The measure, by L^T D L, has the error that one step of iterative refinement shows: what the momenta (joint forces)
     of its speeds (accelerations) miss, divided by the mass matrix.
+
+    The terms of pdot = -dH/dq are as large as the kinetic energy. Where they cancel, as about an axis of symmetry,
+    what is left of them is compared with that energy, and not with what they leave.
     """
     System = lazy.module("system").System
     exact, asked = System(model, "emh-ldl"), System(model, method if method in METHODS else "emh-ldl")
@@ -44,14 +47,16 @@ def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[floa
     if method in METHODS:
         missing, of = p - exact.momenta(q, u, t), u
         rates, best, offsets = [*asked.rhs(q, p, t)], [*exact.rhs(q, p, t)], model.q_offsets
+        least = [0.0, float(np.abs(p) @ np.abs(u)) / 2.0]
     else:
         of = exact.accelerations(q, u, t)
         missing = -exact.inverse_dynamics(q, u, of, t)
         rates, best, offsets = [asked.accelerations(q, u, t, method=method)], [of], model.v_offsets
+        least = [0.0]
     own = relative(exact.solve_mass(q, missing, t), of)
     worst = int(np.argmax(np.abs(rates[0] - best[0]))) if of.size else 0
     body = model.body_names[max(0, int(np.searchsorted(offsets, worst, side="right")) - 1)]
-    return max(own, *(relative(a - b, b) for a, b in zip(rates, best, strict=True))) + ROUNDING, body
+    return max(own, *map(relative, [a - b for a, b in zip(rates, best, strict=True)], best, least)) + ROUNDING, body
 
 
 def text(method: str, loss: float, body: str) -> str:

@@ -7,23 +7,29 @@ and has the exception itself (`raised`).
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from numba import carray, cfunc, types
-from numba.core import cgutils
-from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
+import numpy as np
+from numba import carray, cfunc, njit, types
+from numba.extending import is_jitted
 from numpy import nan
 
+from . import lazy
+from .core.arguments import data_of
 from .core.cabi import LOAD, address_of, frame_at
-from .core.checks import CALLBACK_FAILED
-from .core.layout import N_BODIES, NQ, NV, STATUS
+from .core.checks import CALLBACK_FAILED, OK
+from .core.entry import call_momenta, call_rhs
+from .core.layout import HEADER, MOMENTA_CALL, N_BODIES, NQ, NV, RHS_CALL, SIZE, STATUS, speeds_at
+from .core.number import array_at
+from .core.toolchain import parts
 from .errors import ModelError, StateError
 
 T = TypeVar("T")
+attempt, succeeds = parts.attempt, parts.succeeds
 
 
 def keep_alive(array: T, needed: list[Any]) -> T:
@@ -38,6 +44,27 @@ def name_of(f: Any) -> str:
     return str(getattr(f, "__name__", f))
 
 
+def check_arguments(f: Any, what: str, wanted: str, hint: str = "") -> None:
+    """Refuse a function that cannot be called with the arguments of `wanted`, such as "f(t, q, p, out)"."""
+    try:
+        signature = inspect.signature(getattr(f, "py_func", f))
+    except (AttributeError, TypeError, ValueError):  # compiled by other means: the compiler will tell
+        return
+    try:
+        signature.bind(*range(wanted.count(",") + 1))
+    except TypeError:
+        raise StateError(f"{what}: expected a function {wanted}, got {name_of(f)}{signature}{hint}") from None
+
+
+def wants_speeds(f: Any) -> bool:
+    """Whether a function of forces is f(t, q, p, u, out, ...): its fourth argument is called u, and more follow."""
+    try:
+        names = list(inspect.signature(getattr(f, "py_func", f)).parameters)
+    except (TypeError, ValueError):
+        return False
+    return len(names) > 4 and names[3] == "u"
+
+
 def raised(f: Callable[..., Any], *arguments: Any) -> Exception | None:
     """What a function raises for these arguments; None when it returns."""
     try:
@@ -47,29 +74,30 @@ def raised(f: Callable[..., Any], *arguments: Any) -> Exception | None:
     return None
 
 
-@intrinsic
-def attempt(typingctx, f, arguments):
-    """(True, f(*arguments)) for an njit function f; (False, nothing of meaning) where it raises.
+@njit
+def speeds(rhs, block, work, at, t, q, p, u):
+    """Joint speeds u of a state by a right-hand side without loads, which leaves them in the workspace from `at` on.
 
-    The exception is dropped. A `try` of compiled code would miss those of Python code (`objmode`), and a C function
-    without one would print them, once for each try at a step.
+    rhs, block and work are addresses. Returns the status.
     """
-    call = f.get_call_type(typingctx, tuple(arguments), {})
+    qdot, pdot = np.empty(q.shape[0]), np.empty(p.shape[0])
+    code = call_rhs(rhs, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), block, work)
+    left = array_at(work, at + u.shape[0])
+    for j in range(u.shape[0]):
+        u[j] = left[at + j]
+    return code
 
-    def codegen(context, builder, sig, args):
-        compiled = f.dispatcher.get_compile_result(call)
-        context.add_linking_libs([compiled.library])
-        given = cgutils.unpack_tuple(builder, args[1])
-        defaults = [context.get_constant_null(kind) for kind in call.args[len(given):]]  # their types are their values
-        status, value = context.call_internal_no_propagate(builder, compiled.fndesc, call, given + defaults)
-        with cgutils.if_unlikely(builder, status.is_error):
-            python = context.get_python_api(builder)
-            lock = python.gil_ensure()
-            python.err_clear()
-            python.gil_release(lock)
-        return context.make_tuple(builder, sig.return_type, [status.is_ok, value])
 
-    return types.Tuple((types.boolean, call.return_type))(f, arguments), codegen
+@njit
+def momenta(address, block, work, t, q, u, p):
+    """Momenta p of joint speeds by the operation at `address`; block and work are addresses. Returns the status."""
+    return call_momenta(address, t, data_of(q), data_of(u), data_of(p), block, work)
+
+
+@njit
+def momenta_of_frame(frame, t, q, u, p):
+    """The same for a frame whose state is (q, u)."""
+    return momenta(int(frame[MOMENTA_CALL]), data_of(frame), data_of(frame) + 8 * int(frame[SIZE]), t, q, u, p)
 
 
 @lru_cache(maxsize=256)
@@ -84,7 +112,7 @@ def drive_callback(f: Any) -> Any:
         def callback(t, out):
             values = carray(out, 3)
             values[0], values[1], values[2] = nan, nan, nan
-            good, result = attempt(f, (t,))
+            good, result = attempt(f, (t,), (nan, nan, nan))
             if good:
                 values[0], values[1], values[2] = result
     except Exception as error:
@@ -93,63 +121,119 @@ def drive_callback(f: Any) -> Any:
     return callback
 
 
-@lru_cache(maxsize=256)
 def load_callback(f: Any, what: str) -> Any:
+    """C function of a function that gives tau (nv) or wrenches (N, 6), be it compiled or plain Python."""
+    if not is_jitted(f):
+        return lazy.module("plain_callbacks").PlainCallback(f, what)
+    return compiled_load(f, what)
+
+
+@lru_cache(maxsize=256)
+def compiled_load(f: Any, what: str) -> Any:
     """C function of an njit f(t, q, p, out) that gives tau (nv) or wrenches (N, 6), for a frame; see `core.cabi`.
+
+    Or f(t, q, p, u, out) with the joint speeds u: the right-hand side of the frame, evaluated without loads before,
+    leaves them in the workspace. Where the state of the frame is (q, u), p is found instead.
 
     `what` is "tau" or "wrench". out is zero when f is called. The data that the C function gets is the frame, which
     knows the sizes. When f raises, the status of the frame says so.
     """
     name = name_of(f)
-    if not isinstance(f, Dispatcher):
-        raise StateError(f"{what}: expected numbers or an njit function f(t, q, p, out), got {name!r}; "
-                         "it is called from compiled code: decorate it with @numba.njit")
+    with_speeds = wants_speeds(f)
+    form = "f(t, q, p, u, out)" if with_speeds else "f(t, q, p, out)"
+    check_arguments(f, what, form)
+    if with_speeds:
+        @njit
+        def call(frame, t, q, x, out):
+            p = u = x
+            other, work = np.empty(int(frame[NV])), data_of(frame) + 8 * int(frame[SIZE])
+            if int(frame[MOMENTA_CALL]) != 0:
+                p, code = other, momenta_of_frame(frame, t, q, x, other)
+            else:
+                u = other
+                code = speeds(int(frame[RHS_CALL]), data_of(frame), work, speeds_at(frame), t, q, x, other)
+            if code != OK:
+                return code
+            return OK if succeeds(f, (t, q, p, u, out)) else CALLBACK_FAILED
+    else:
+        @njit
+        def call(frame, t, q, x, out):
+            p = x
+            if int(frame[MOMENTA_CALL]) != 0:
+                p = np.empty(int(frame[NV]))
+                code = momenta_of_frame(frame, t, q, x, p)
+                if code != OK:
+                    return code
+            return OK if succeeds(f, (t, q, p, out)) else CALLBACK_FAILED
+
     if what == "tau":
         def callback(t, q, p, out, user):
             frame = frame_at(address_of(user))
-            before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED
             forces = carray(out, int(frame[NV]))
             forces[:] = 0.0
-            good, _ = attempt(f, (t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), forces))
-            if good:
-                frame[STATUS] = before
+            before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED  # where nothing catches what f raises
+            code = call(frame, t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), forces)
+            frame[STATUS] = before if code == OK else code
     else:
         def callback(t, q, p, out, user):
             frame = frame_at(address_of(user))
-            before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED
             wrenches = carray(out, (int(frame[N_BODIES]), 6))
             wrenches[:] = 0.0
-            good, _ = attempt(f, (t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), wrenches))
-            if good:
-                frame[STATUS] = before
+            before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED  # where nothing catches what f raises
+            code = call(frame, t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), wrenches)
+            frame[STATUS] = before if code == OK else code
     try:
         return cfunc(LOAD)(callback)
     except Exception as error:
-        raise StateError(f"{what}: {name} does not compile as f(t, q, p, out) for float64 t and arrays: "
-                         f"{error}") from error
+        raise StateError(f"{what}: {name} does not compile as {form} for float64 t and arrays: {error}") from error
 
 
 @lru_cache(maxsize=256)
-def state_callback(f: Any, what: str, nq: int, nv: int, size: int) -> Any:
+def state_callback(f: Any, what: str, nq: int, nv: int, size: int, rhs: int = 0, to_momenta: int = 0, block: int = 0,
+                   work: int = 0) -> Any:
     """C function of an njit f(t, q, p, out, i) for state number i of a batch; out has `size` numbers.
 
     void (double t, const double *q, const double *p, double *out, int64 i, int64 *done): done is set when f has not
-    raised.
+    raised. For f(t, q, p, u, out, i) with joint speeds: the address `rhs` of "emh-ldl". Where the states are (q, u):
+    the address `to_momenta` of the operation "momenta". Either needs the address of a block, and how many numbers a
+    workspace has. The block is alive as long as the function is called.
     """
     name = name_of(f)
-    if not isinstance(f, Dispatcher):
-        raise StateError(f"{what}: expected an njit function f(t, q, p, out, i), got {name!r}; decorate it with "
+    last = "out" if what == "tau" else "kept"
+    if not is_jitted(f):
+        raise StateError(f"{what}: expected an njit function f(t, q, p, {last}, i), got {name!r}; decorate it with "
                          "@numba.njit")
+    with_speeds = wants_speeds(f) and (rhs != 0 or to_momenta != 0)
+    form = f"f(t, q, p, u, {last}, i)" if with_speeds else f"f(t, q, p, {last}, i)"
+    check_arguments(f, what, form)
     doubles = types.CPointer(types.float64)
-
-    def callback(t, q, p, out, i, done):
-        good, _ = attempt(f, (t, carray(q, nq), carray(p, nv), carray(out, size), i))
-        if good:
-            carray(done, 1)[0] = 1
+    if to_momenta and with_speeds:
+        def callback(t, q, x, out, i, done):
+            place, u, p, scratch = carray(q, nq), carray(x, nv), np.empty(nv), np.empty(work)
+            if momenta(to_momenta, block, data_of(scratch), t, place, u, p) == OK:
+                if succeeds(f, (t, place, p, u, carray(out, size), i)):
+                    carray(done, 1)[0] = 1
+    elif to_momenta:
+        def callback(t, q, x, out, i, done):
+            place, u, p, scratch = carray(q, nq), carray(x, nv), np.empty(nv), np.empty(work)
+            if momenta(to_momenta, block, data_of(scratch), t, place, u, p) == OK:
+                if succeeds(f, (t, place, p, carray(out, size), i)):
+                    carray(done, 1)[0] = 1
+    elif with_speeds:
+        def callback(t, q, p, out, i, done):
+            place, u, scratch = carray(q, nq), np.empty(nv), np.empty(work)
+            given = carray(p, nv)
+            if speeds(rhs, block, data_of(scratch), speeds_at(array_at(block, HEADER)), t, place, given, u) == OK:
+                if succeeds(f, (t, place, given, u, carray(out, size), i)):
+                    carray(done, 1)[0] = 1
+    else:
+        def callback(t, q, p, out, i, done):
+            if succeeds(f, (t, carray(q, nq), carray(p, nv), carray(out, size), i)):
+                carray(done, 1)[0] = 1
 
     try:
         return cfunc(types.void(types.float64, doubles, doubles, doubles, types.int64, types.CPointer(types.int64)))(
             callback)
     except Exception as error:
-        raise StateError(f"{what}: {name} does not compile as f(t, q, p, out, i) for float64 t and arrays and an "
-                         f"int64 i: {error}") from error
+        raise StateError(f"{what}: {name} does not compile as {form} for float64 t and arrays and an int64 i: "
+                         f"{error}") from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .core import constants as L
-from .methods import METHODS, singular_body
+from .methods import ACCELERATIONS, METHODS, singular_body
 from .model.model import Model
 
 # What each method's time is made of, and the nanoseconds of one of each. See `structure` for what is counted.
@@ -22,6 +22,12 @@ NANOSECONDS: dict[str, dict[str, float]] = {
     "dah": {"call": 50, "steps": 52.2, "balls": 82.8, "frees": 114, "drives": 106, "walks": 4.06, "pairs": 10.8,
             "triples": 0.24},
     "hzu": {"call": 0, "nodes": 73.1, "bodies": 621, "row pairs": 5.82, "row triples": 0.287},
+    "newton-euler-ldl": {"call": 24.2, "steps": 41.1, "balls": 60.7, "frees": 104, "drives": 54.1, "carried": 43.5},
+    "newton-euler-lu": {"call": 0, "nodes": 36, "bodies": 232, "dofs": 55.8, "squares": 14},
+    "lagrange-2": {"call": 32.6, "steps": 57, "balls": 94, "frees": 138, "drives": 72, "walks": 7.1, "pairs": 7.44,
+                   "triples": 0.461},
+    "lagrange-1": {"call": 0, "nodes": 48, "bodies": 491, "row pairs": 8.41, "row triples": 0.475},
+    "appell": {"call": 43.1, "nodes": 52.4, "probes": 20.3, "full triples": 1.36},
 }
 
 
@@ -44,6 +50,8 @@ def structure(model: Model) -> dict[str, float]:
             subtractions when it is factored.
         multipliers, row pairs, row triples
             The same of the matrix of "hzu".
+        probes, full triples
+            Of "appell": nodes times values of the energy of accelerations, subtractions when a full matrix is factored.
 
     Examples
     --------
@@ -59,6 +67,7 @@ def structure(model: Model) -> dict[str, float]:
     before = block[int(block[L.AT_COORDINATES]):int(block[L.AT_DRIVES])].reshape(-1, L.COORDINATE)[:, L.N_BEFORE]
     dofs, parent = nodes[:, L.DOFS], nodes[:, L.PARENT].astype(np.int64)
     multipliers, elders = 6 - bodies[:, L.BODY_DOFS] + bodies[:, L.N_ROTORS], bodies[:, L.ELDERS]
+    n = len(before)
     rows = [(elders + a)[multipliers > a] for a in range(6)]  # numbers beside the diagonal in the a-th rows
     return {name: float(count) for name, count in {
         "call": 1, "nodes": len(nodes), "bodies": len(bodies), "dofs": len(before),
@@ -68,6 +77,7 @@ def structure(model: Model) -> dict[str, float]:
         "pairs": np.sum(before), "triples": np.sum(before * (before + 1)) / 2, "multipliers": np.sum(multipliers),
         "row pairs": sum(np.sum(row) for row in rows),
         "row triples": sum(np.sum(row * (row + 1)) for row in rows) / 2,
+        "probes": len(nodes) * (1 + 2 * n + n * (n - 1) / 2), "full triples": n * (n * n - 1) / 6,
     }.items()}
 
 
@@ -78,6 +88,21 @@ def _levels(parent: np.ndarray) -> np.ndarray:
         levels[has] += levels[ancestor[has]]
         ancestor[has] = ancestor[ancestor[has]]
     return levels
+
+
+def fastest_acceleration(model: Model) -> str:
+    """The way to evaluate joint accelerations that should cost least for a model, among those that can serve it.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> from mbkern.costs import fastest_acceleration
+    >>> fastest_acceleration(mb.zoo.chain(50))
+    'newton-euler-ldl'
+    """
+    counts, singular = structure(model), singular_body(model) >= 0
+    able = [name for name, method in ACCELERATIONS.items() if not (singular and method.needs_inertias)]
+    return min(able, key=lambda name: cost(name, counts))
 
 
 def cost(method: str, counts: dict[str, float]) -> float:

@@ -29,12 +29,36 @@ class MissingFileError(ModelError, FileNotFoundError):
     """There is no file of this name."""
 
 
+class FileError(MbkernError, OSError):
+    """A file could not be written: a full disk, a folder that is missing or may not be written to."""
+
+
+class NotEnoughMemoryError(MbkernError, MemoryError):
+    """A call wanted more memory than there is; nothing has changed, a smaller one may succeed."""
+
+
 class ModelWarning(UserWarning):
     """Something in the description of a machine was read but has no place in the model."""
 
 
+class StalledWarning(RuntimeWarning):
+    """A call has been waiting for its own threads for long; it goes on waiting, ctrl-C ends it."""
+
+
+class SlowFunctionWarning(UserWarning):
+    """A function of forces is plain Python and is called from compiled code; given once in a process."""
+
+
 class AccuracyWarning(UserWarning):
     """A method has lost more digits than a result should; given once for a system, see `System.accuracy`."""
+
+
+class ExportError(MbkernError, ValueError):
+    """A model, an operation or a target that cannot be exported, see `mbkern.export`."""
+
+
+class ExportWarning(UserWarning):
+    """Something was exported, but a part is left to the user, e.g. to link it."""
 
 
 class FrozenError(ModelError, AttributeError):

@@ -30,6 +30,10 @@ CODES = (
     ("STALE", "this machine code was compiled from other sources of mbkern than those that made the block: "
               "delete the cache of the function that calls it"),
     ("CALLBACK_FAILED", "the function that gives forces or wrenches raised an exception"),
+    ("BAD_U", "the joint speeds are not finite, or beyond 1e200"),
+    ("BAD_UDOT", "the joint accelerations are not finite, or beyond 1e200"),
+    ("BAD_WRENCH", "the wrenches are not finite, or beyond 1e200"),
+    ("BAD_X", "x is not finite, or beyond 1e200"),
 )
 
 
@@ -104,11 +108,13 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
 
 def load_fault(functions: dict[str, Any], model: Model, t: float, q: Array, p: Array) -> StateError | None:
     """The first of the functions "tau", "wrench" that raises or gives no finite forces at a state, in words."""
-    name_of, raised = lazy.module("callbacks").name_of, lazy.module("callbacks").raised
+    callbacks = lazy.module("callbacks")
+    name_of, raised = callbacks.name_of, callbacks.raised
     for what, f in functions.items():
         out = np.zeros(model.nv) if what == "tau" else np.zeros((model.n_bodies, 6))
         where = f"the function {name_of(f)!r} for {what}"
-        cause = raised(f, t, q.copy(), p.copy(), out)
+        u = [lazy.module("system").System(model, "emh-ldl").velocities(q, p, t)] if callbacks.wants_speeds(f) else []
+        cause = raised(f, t, q.copy(), p.copy(), *u, out)
         if cause is not None:
             error = StateError(f"{where} raised {type(cause).__name__}: {cause} (t = {t:.9g} s)")
             error.__cause__ = cause
@@ -118,6 +124,19 @@ def load_fault(functions: dict[str, Any], model: Model, t: float, q: Array, p: A
             place = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
             return StateError(f"{where} gave out[{', '.join(map(str, place))}] = {out[place]}: not finite, or beyond "
                               f"{LIMIT:g} (t = {t:.9g} s)")
+    return None
+
+
+def plain_fault(callbacks: dict[str, Any], t: float) -> StateError | None:
+    """What a function in plain Python raised, in words: it may not do so again."""
+    for what, callback in callbacks.items():
+        if callback.error is not None:
+            cause, callback.error = callback.error, None
+            name = lazy.module("callbacks").name_of(callback.function)
+            error = StateError(f"the function {name!r} for {what} raised {type(cause).__name__}: {cause} "
+                               f"(t = {t:.9g} s)")
+            error.__cause__ = cause
+            return error
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from .model.checks import number, show
 from .model.model import Model
 
 __all__ = [
-    "Array", "columns", "configuration", "output_arrays", "outputs", "real_array", "refuse_masked", "time", "vector",
-    "wrenches",
+    "Array", "columns", "configuration", "real_array", "refuse_masked", "results", "rows", "time", "vector", "wrenches",
 ]
 
 
@@ -25,7 +25,11 @@ def columns(value: Any, what: str, n: int) -> Array:
     except ValueError:  # ragged
         shape = ()
     wanted = (n, shape[1]) if len(shape) == 2 else (n,)
-    array = real_array(value, what, wanted, f"{n} real numbers a column")
+    return _all_finite(real_array(value, what, wanted, f"{n} real numbers a column"), what)
+
+
+def _all_finite(array: Array, what: str) -> Array:
+    """The array, unless a number is not finite."""
     bad = ~(np.abs(array) <= LIMIT)
     if bad.any():
         place = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
@@ -53,29 +57,32 @@ def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
     return array
 
 
-def outputs(out: Any, model: Model, q: Array, p: Array, tau: Any = None) -> tuple[Array, Array]:
-    """The arrays (qdot, pdot) that a caller wants filled for a state (q, p) under forces tau."""
-    qdot, pdot = output_arrays(out, ("qdot", "pdot"), ((model.nq,), (model.nv,)), "contiguous")
-    for name, array, others in (("qdot", qdot, (q, p, tau, pdot)), ("pdot", pdot, (q, p, tau))):
-        if any(isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in others):
-            raise StateError(f"out: {name} shares memory with another argument, which it would change while it is "
-                             "read; give an array of its own")
-    return qdot, pdot
-
-
-def output_arrays(out: Any, names: tuple[str, str], shapes: tuple[tuple[int, ...], tuple[int, ...]], order: str
-                  ) -> tuple[Array, Array]:
-    """Two arrays that can be written into as they are."""
+def rows(value: Any, what: str, n: int) -> Array:
+    """Finite numbers of shape (k, n), for any k."""
     try:
-        first, second = out
-    except (TypeError, ValueError):
-        got = show(out)
-    else:
-        got = _fault(first, shapes[0], order) or _fault(second, shapes[1], order)
-        if not got:
-            return first, second
-    raise StateError(f"out: expected ({names[0]}, {names[1]}), {order} writeable float64 arrays of shapes {shapes[0]} "
-                     f"and {shapes[1]}, got {got}")
+        k = len(value)
+    except TypeError:
+        k = 1
+    return _all_finite(real_array(value, what, (k, n), f"rows of {n} real numbers"), what)
+
+
+def results(out: Any, names: Sequence[str], shapes: Sequence[tuple[int, ...]], order: str = "contiguous"
+            ) -> tuple[Array, ...]:
+    """Arrays that can be written into as they are: one, or a tuple of several."""
+    several = len(names) > 1
+    try:
+        arrays = tuple(out) if several else (out,)
+        got = show(out) if len(arrays) != len(names) else ""
+    except TypeError:
+        arrays, got = (), show(out)
+    for array, shape in zip(arrays, shapes, strict=False):
+        got = got or _fault(array, shape, order)
+    if not got:
+        return arrays
+    if not several:
+        raise StateError(f"out: expected a {order} writeable float64 array of shape {shapes[0]}, got {got}")
+    raise StateError(f"out: expected ({', '.join(names)}), {order} writeable float64 arrays of shapes "
+                     f"{' and '.join(map(str, shapes))}, got {got}")
 
 
 def _fault(array: Any, shape: tuple[int, ...], order: str) -> str:

@@ -1,12 +1,15 @@
 """The registries: of right-hand sides and of joint accelerations a name, the kernel, and what it needs.
 
+A right-hand side has the state (q, p) of Hamilton's equations, or (q, u) with joint speeds u in the place of momenta:
+each way to evaluate joint accelerations is such a method too.
+
 Kernels are loaded when they are first asked for: a program uses one or two of the methods.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +19,10 @@ from .core import constants as L
 from .errors import MethodError, SingularInertiaError
 from .lazy import cached_property
 from .model.model import Model
+from .operations import PDOT, QDOT, TAU, WRENCH, Operation, P, Q, U, result
 from .workspace import places
 
+RATES_OF_SPEEDS = result("udot", ("nv",), "time derivatives of u")
 # those that invert inertias of bodies or joints one by one, see :mod:`mbkern.accuracy`
 LOSSY_METHODS = ("emh-lu", "hzu", "newton-euler-lu", "lagrange-1")
 
@@ -28,25 +33,8 @@ def _core(module: str, function: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Wrappers:
-    """Names of the C functions of a method.
-
-    Attributes
-    ----------
-    native : str
-        For one state, in :mod:`mbkern.core.entry`.
-    lanes, varied : str
-        For several states side by side, of one machine or each of its own, in :mod:`mbkern.core.lanes`.
-    """
-
-    native: str
-    lanes: str
-    varied: str
-
-
-@dataclass(frozen=True)
 class Method:
-    """A way to evaluate qdot and pdot.
+    """A way to evaluate qdot and pdot, or qdot and udot.
 
     Attributes
     ----------
@@ -64,36 +52,59 @@ class Method:
     about: str
     module: str
     work_size: Callable[[np.ndarray], int]
-    wrappers: Wrappers
-    wrappers_of_hinges: Wrappers | None = None  # the same for trees of hinges, compiled sooner
+    hinges: str = ""  # the function of its module for trees of hinges: the same bits, compiled sooner
     needs_inertias: bool = False  # whether every body needs an invertible inertia
+    variable: str = "p"  # what its state has beside q: momenta "p" or joint speeds "u"
+    function: str = "sweeps"  # of its module: the equations
 
     @cached_property
     def rhs(self) -> Any:
-        """rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code."""
-        return _core(self.module, "rhs")
+        """rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code; with u and udot in
+        the place of p and pdot where these are its variables."""
+        return _core(self.module, "rhs") if self.variable == "p" else self.operation.compiled.handle
 
     @property
     def may_lose_digits(self) -> bool:
         """Whether it leaves an estimate of what it has lost, see :mod:`mbkern.accuracy`."""
         return self.name in LOSSY_METHODS
 
-    def native_for(self, block: np.ndarray) -> Any:
-        """The same as a C function, by addresses, see :mod:`mbkern.core.entry`."""
-        return _core("entry", self._wrappers_for(block).native)
-
-    def lanes_for(self, block: np.ndarray) -> Any:
-        """The C function for several states of one machine side by side, see :mod:`mbkern.core.lanes`."""
-        return _core("lanes", self._wrappers_for(block).lanes)
+    @cached_property
+    def operation(self) -> Operation:
+        """(q, p, tau) -> (qdot, pdot), or (q, u, tau) -> (qdot, udot)."""
+        momenta = self.variable == "p"
+        return Operation("rhs_" + self.name.replace("-", "_"), self.about, self.module, self.function,
+                         (Q, P if momenta else U, TAU), (QDOT, PDOT if momenta else RATES_OF_SPEEDS),
+                         loses_digits=self.may_lose_digits, with_rates=not momenta, method=self.name)
 
     @cached_property
+    def operation_of_hinges(self) -> Operation:
+        """The same for trees of hinges."""
+        if not self.hinges:
+            return self.operation
+        return replace(self.operation, name=self.operation.name + "_of_hinges", function=self.hinges, only_hinges=True)
+
+    @cached_property
+    def operation_with_wrenches(self) -> Operation:
+        """The same with wrenches."""
+        return replace(self.operation, name=self.operation.name + "_with_wrenches",
+                       inputs=(*self.operation.inputs, WRENCH), with_wrenches="rhs_with_wrenches")
+
+    def operation_for(self, block: np.ndarray) -> Operation:
+        """The right-hand side, whatever is compiled sooner for a model."""
+        return self.operation_of_hinges if block[L.ONLY_HINGES] > 0.0 else self.operation
+
+    def native_for(self, block: np.ndarray) -> Any:
+        """The C function for one state, see :mod:`mbkern.core.operations`."""
+        return self.operation_for(block).compiled.one
+
+    def lanes_for(self, block: np.ndarray) -> Any:
+        """The C function for several states of one machine side by side."""
+        return self.operation_for(block).compiled.lanes
+
+    @property
     def varied(self) -> Any:
         """The C function for several states side by side, each of a machine of its own."""
-        return _core("lanes", self.wrappers.varied)
-
-    def _wrappers_for(self, block: np.ndarray) -> Wrappers:
-        of_hinges = self.wrappers_of_hinges
-        return of_hinges if of_hinges is not None and block[L.ONLY_HINGES] else self.wrappers
+        return self.operation.compiled.varied
 
 
 @dataclass(frozen=True)
@@ -125,9 +136,23 @@ class AccelerationMethod:
         return self.name in LOSSY_METHODS
 
     @cached_property
-    def kernel(self) -> Any:
-        """kernel(block, t, q, u, tau, udot, work) -> status, callable from other compiled code."""
-        return _core(self.module, self.function)
+    def operation(self) -> Operation:
+        """(q, u, tau) -> udot."""
+        return Operation("accelerations_" + self.name.replace("-", "_"), self.about, self.module, self.function,
+                         (Q, U, TAU), (RATES_OF_SPEEDS,),
+                         loses_digits=self.may_lose_digits, method=self.name)
+
+    @cached_property
+    def operation_with_wrenches(self) -> Operation:
+        """(q, u, tau, wrench) -> udot."""
+        return replace(self.operation, name=self.operation.name + "_with_wrenches", inputs=(Q, U, TAU, WRENCH),
+                       with_wrenches="accelerations_with_wrenches")
+
+    @property
+    def of_states(self) -> Method:
+        """The same equations as a right-hand side with the state (q, u)."""
+        return Method(self.name, self.about, self.module, self.work_size, needs_inertias=self.needs_inertias,
+                      variable="u", function=self.function)
 
 
 def _work_lu(block: np.ndarray) -> int:
@@ -149,42 +174,66 @@ def _work_appell(block: np.ndarray) -> int:
 
 METHODS = {method.name: method for method in (
     Method("emh-ldl", "extended Hamiltonian system, L^T D L (Algorithm 2), coordinate by coordinate",
-           "extended", places.work_size, Wrappers("rhs_emh_ldl", "lanes_emh_ldl", "varied_emh_ldl"),
-           Wrappers("rhs_emh_ldl_of_hinges", "lanes_emh_ldl_of_hinges", "varied_emh_ldl")),
+           "extended", places.work_size, hinges="sweeps_of_hinges"),
     Method("emh-lu", "extended Hamiltonian system, block LU (Algorithm 1), body by body",
-           "extended_lu", _work_lu, Wrappers("rhs_emh_lu", "lanes_emh_lu", "varied_emh_lu")),
+           "extended_lu", _work_lu),
     Method("dah", "Hamilton's equations, mass matrix along the paths to the root, fill-free L^T D L (Algorithm 3)",
-           "reduced", _work_dah, Wrappers("rhs_dah", "lanes_dah", "varied_dah")),
+           "reduced", _work_dah),
     Method("hzu", "Hamilton's equations with multipliers on the orthogonal complement, fill-free L^T D L (Algorithm 3)",
-           "multipliers", _work_hzu, Wrappers("rhs_hzu", "lanes_hzu", "varied_hzu"), needs_inertias=True),
+           "multipliers", _work_hzu, needs_inertias=True),
 )}
 
 ACCELERATIONS = {method.name: method for method in (
     AccelerationMethod("newton-euler-ldl", "Newton-Euler, L^T D L (Algorithm 2), coordinate by coordinate",
-                       "newton_euler", "accelerations", places.work_size),
+                       "newton_euler", "sweeps", places.work_size),
     AccelerationMethod("newton-euler-lu", "Newton-Euler, block LU (Algorithm 1), body by body",
-                       "newton_euler_lu", "accelerations", _work_lu),
+                       "newton_euler_lu", "sweeps", _work_lu),
     AccelerationMethod("lagrange-2", "Lagrange's equations of the second kind, the matrix of \"dah\"",
-                       "lagrange", "accelerations_2", _work_dah),
+                       "lagrange", "sweeps_2", _work_dah),
     AccelerationMethod("lagrange-1", "Lagrange's equations of the first kind, the matrix of \"hzu\"",
-                       "lagrange", "accelerations_1", _work_hzu, needs_inertias=True),
+                       "lagrange", "sweeps_1", _work_hzu, needs_inertias=True),
     AccelerationMethod("appell", "Appell's equations, by probing the energy of accelerations",
-                       "appell", "accelerations", _work_appell),
+                       "appell", "sweeps", _work_appell),
 )}
+
+# all right-hand sides: with the state (q, p) and with (q, u)
+STATE_METHODS = METHODS | {method.name: method.of_states for method in ACCELERATIONS.values()}
+
+
+def _work_constrained(block: np.ndarray) -> int:
+    return int(lazy.module("_plain_core.constraint_layout").constrained_size(block))
+
+
+#: Of models with constraints, the only ones: :mod:`mbkern.core.constrained`.
+CONSTRAINED = Method("constrained", "Hamilton's equations with constraints on velocities: closed loops, gears, rolling",
+                     "constrained_sweeps", _work_constrained)
+CONSTRAINED_ACCELERATION = AccelerationMethod(
+    "constrained", "joint accelerations with constraints, by the factored mass matrix", "constrained_sweeps",
+    "accelerations", _work_constrained)
 
 
 def method_named(name: str, model: Model) -> Method:
     """The method of that name if it can serve the model, else an error that says what to do."""
-    if not isinstance(name, str) or name not in METHODS:
-        raise MethodError(f"method: expected one of {', '.join([*METHODS, 'auto'])}, got {name!r}")
-    check_inertias(METHODS[name], model)
-    return METHODS[name]
+    if model.constraints:
+        if name not in ("auto", CONSTRAINED.name):
+            raise MethodError(f"method: a model with constraints ({model.constraints[0].name!r}, ...) has one method, "
+                              f"\"constrained\" (or \"auto\"), got {name!r}")
+        return CONSTRAINED
+    if not isinstance(name, str) or name not in STATE_METHODS:
+        raise MethodError(f"method: expected one of {', '.join([*STATE_METHODS, 'auto'])}, got {name!r}")
+    check_inertias(STATE_METHODS[name], model)
+    return STATE_METHODS[name]
 
 
 def acceleration_named(name: str, model: Model) -> AccelerationMethod:
     """The method of that name for joint accelerations if it can serve the model, else an error."""
+    if model.constraints:
+        if name not in ("auto", "newton-euler-ldl", CONSTRAINED.name):
+            raise MethodError("method: accelerations of a model with constraints have one method, \"constrained\", got "
+                              f"{name!r}")
+        return CONSTRAINED_ACCELERATION
     if not isinstance(name, str) or name not in ACCELERATIONS:
-        raise MethodError(f"method: expected one of {', '.join(ACCELERATIONS)}, got {name!r}")
+        raise MethodError(f"method: expected one of {', '.join([*ACCELERATIONS, 'auto'])}, got {name!r}")
     check_inertias(ACCELERATIONS[name], model)
     return ACCELERATIONS[name]
 

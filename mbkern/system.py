@@ -2,61 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import ArrayLike, NDArray
 
 from . import inputs, lazy
 from .accuracy import Watch, error
-from .core import checks, entry
-from .core import constants as L
-from .errors import ModelError, StateError
+from .core import checks
+from .errors import MethodError, ModelError, StateError
 from .explain import failure
 from .inputs import Array
 from .lazy import cached_property
-from .locks import COMPILING
-from .methods import METHODS, acceleration_named, method_named
+from .methods import ACCELERATIONS, AccelerationMethod, Method, acceleration_named, method_named
 from .model.checks import show
 from .model.model import Model
+from .ode import Ode
+from .operations import Operation, operation_named
 from .signatures import Events, Load, options_by_name
-from .workspace import places
+from .system_batches import Batches
+from .system_constraints import Constrained
+from .system_derivatives import DerivativeBatches, Regressors
 from .workspace.binding import Binding
+from .workspace.calls import Call
 
 if TYPE_CHECKING:
     from .batch.solution import BatchSolution
     from .costs import MethodReport
+    from .derivatives import AccelerationDerivatives, Derivatives, ForceDerivatives, Jacobian
+    from .derivatives.linear import Equilibrium, Linearization, Modes
     from .embed.handle import CFunc
+    from .embed.operation import COperation
     from .integrate.solution import Solution
     from .integrate.stepper import Stepper
     from .model.vary import Varied
 
 # What `rhs` does not need is imported where it is used, so that the first right-hand side of a process comes soon.
 
-_ARRAY = types.Array(types.float64, 1, "C")
-_ENTRY = (_ARRAY, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
-_QUICK = (types.intp, types.float64, _ARRAY, _ARRAY, _ARRAY, _ARRAY)
 _empty = np.empty
-
-
-class Energy(NamedTuple):
-    """Energies of a state, in joules.
-
-    Attributes
-    ----------
-    kinetic : float
-        T = sum v^T M v / 2.
-    potential : float
-        Weight of all bodies, zero at the world's origin, plus the joint springs.
-    hamiltonian : float
-        H = p^T u - T + Pi; equal to T + Pi when no joint is driven.
-    """
-
-    kinetic: float
-    potential: float
-    hamiltonian: float
 
 
 class Blocks(NamedTuple):
@@ -77,7 +61,7 @@ class Blocks(NamedTuple):
     vr: Array
 
 
-class System:
+class System(Constrained, Batches, Regressors, DerivativeBatches):
     """A model with a method to evaluate it; safe to share between threads.
 
     Parameters
@@ -88,13 +72,17 @@ class System:
         "emh-ldl" (extended Hamiltonian system by L^T D L, linear in the number of bodies for every tree), "emh-lu" (the
         same by block LU), "dah" (Hamilton's equations by the mass matrix: linear on wide, flat trees, cubic on chains),
         "hzu" (with multipliers: linear on chains, cubic on wide trees; every body needs an invertible inertia), or
-        "auto": the one that should be the fastest for this tree, see `method_report`.
+        "auto": the one of these that should be the fastest for this tree, see `method_report`.
+        With joint speeds u in the place of momenta p everywhere in the state: "newton-euler-ldl", "newton-euler-lu",
+        "lagrange-2", "lagrange-1", "appell", see `accelerations` and `variable`.
 
     Attributes
     ----------
     model : Model
     method : str
         The method in use; "auto" has been replaced by what it chose.
+    variable : str
+        What the state of the method has beside q: "p" or "u".
     block : array
         The packed constants that kernels read.
     binding : Binding
@@ -117,14 +105,16 @@ class System:
         if not isinstance(model, Model):
             raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
         self.model = model
-        self.binding = Binding(model, method_named(_cheapest(model) if method == "auto" else method, model))
+        self.binding = Binding(model, method_named(
+            _cheapest(model) if method == "auto" and not model.constraints else method, model))
         self.block: Array = self.binding.block
         self.watch = Watch(model)
         self.binding.limit_loss(self.watch.limit)
         self._nq, self._nv = model.nq, model.nv
-        self._no_tau = np.empty(0)
-        self._idle = self.binding.idle
+        self._begin()
+        self._begin_batches()
         self._quick: Any = None  # the compiled right-hand side, after `warmup`
+        self._quick_tau: Any = None  # and that with joint forces, once it was called
 
     def __repr__(self) -> str:
         return f"System({self.model!r}, method={self.method!r})"
@@ -133,6 +123,28 @@ class System:
     def method(self) -> str:
         """Name of the method in use."""
         return self.binding.method.name
+
+    @property
+    def variable(self) -> str:
+        """What the state of the method has beside q: momenta "p", or joint speeds "u".
+
+        Where it is "u", `rhs`, `simulate`, `stepper` and their batches take and give u where they say p, and C
+        functions and `ode` have y = (q, u). All other operations keep their arguments: `momenta(q, u)` and
+        `velocities(q, p)` convert. Functions of forces and events get p (and u) as ever, whatever the method.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> system = mb.System(model, "newton-euler-ldl")
+        >>> system.variable
+        'u'
+        >>> q, u = model.random_state(seed=1)
+        >>> qdot, udot = system.rhs(q, u)
+        >>> bool((qdot == u).all()), bool((udot == system.accelerations(q, u)).all())
+        (True, True)
+        """
+        return self.binding.method.variable
 
     def __reduce__(self) -> tuple[type[System], tuple[Model, str]]:
         return System, (self.model, self.method)
@@ -168,7 +180,7 @@ class System:
         q : (nq,)
             Configuration: metres, radians, unit quaternions (w, x, y, z).
         p : (nv,)
-            Momenta conjugate to the joint speeds, kg m/s and kg m^2/s.
+            Momenta conjugate to the joint speeds, kg m/s and kg m^2/s; where `variable` is "u", the joint speeds.
         t : float
             Time in seconds; matters for driven joints only.
         tau : (nv,), optional
@@ -182,6 +194,7 @@ class System:
         -------
         qdot : (nq,)
         pdot : (nv,)
+            Or udot.
 
         Examples
         --------
@@ -197,61 +210,40 @@ class System:
                 self.warmup()
             idle = self._idle
             try:
-                address = idle.pop()
+                frame = idle.pop()
             except IndexError:
-                address = self.binding.new_frame()
+                frame = self._calls["rhs", False, False].new_frame()
             try:
                 if out is None:
                     qdot, pdot = _empty(self._nq), _empty(self._nv)
                 else:
                     qdot, pdot = out
-                code = self._quick(address, t, q, p, qdot, pdot)
+                code = self._quick(frame, t, q, p, qdot, pdot)
             except (TypeError, ValueError):  # arguments that are not plain float64 arrays
                 code = checks.BAD_SHAPE
-            idle.append(address)
-            if not code:
-                return qdot, pdot
-        return self._rhs_general(q, p, t, tau, wrench, out)
-
-    def _rhs_general(self, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
-                     out: tuple[Array, Array] | None) -> tuple[Array, Array]:
-        """`rhs` for any input: converts, explains what is wrong."""
-        self.warmup()
-        model = self.model
-        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        qdot, pdot = (np.empty(self._nq), np.empty(self._nv)) if out is None else inputs.outputs(out, model, q, p, tau)
-        with self.binding.lent() as (frame, block, work):
-            forces = self._joint_forces(block, t, q, tau, wrench, work)
-            if forces.size:
-                code = _compiled(entry.rhs, _ENTRY)(frame, t, q, p, forces, qdot, pdot)
-            else:
-                code = entry.quick(frame.ctypes.data, t, q, p, qdot, pdot)
-            if code != checks.LOSSY:
-                self._explain(code, t, work)
-                return qdot, pdot
-            loss = float(work[places.loss_at(block)])
-        self.watch.warn(self.method, loss, q, p, t, 3)
-        self.binding.limit_loss(self.watch.limit)
-        return qdot, pdot
-
-    def _joint_forces(self, block: Array, t: float, q: Array, tau: ArrayLike | None, wrench: ArrayLike | None,
-                      work: Array) -> Array:
-        """tau plus the joint forces that do the work of the wrenches; empty when there are none."""
-        forces = self._no_tau if tau is None else inputs.vector(tau, "tau", self.model.speed_names)
+            idle.append(frame)
+            return self._calls["rhs", False, False].explain(t, out, (q, p), 4) if code else (qdot, pdot)
         if wrench is None:
-            return forces
-        wrenches_to_joints = lazy.module("core.momenta").wrenches_to_joints
+            if self._quick_tau is None:
+                self._quick_tau = self._forced_call(("rhs", True, False), self.binding.method).run
+            return self._quick_tau(t, out, q, p, tau)
+        key = "rhs", tau is not None, True
+        call = self._calls.get(key) or self._forced_call(key, self.binding.method)
+        return call.run(t, out, q, p, wrench) if tau is None else call.run(t, out, q, p, tau, wrench)
 
-        given = inputs.wrenches(wrench, self.model).ravel()
-        equivalent = np.empty(self._nv)
-        self._explain(wrenches_to_joints(block, t, q, given, equivalent, work), t, work)
-        _finite(equivalent)
-        return equivalent + forces if forces.size else equivalent
+    def _forced_call(self, key: tuple[str, bool, bool], method: Method | AccelerationMethod) -> Call:
+        """A right-hand side or joint accelerations with or without tau and wrench, as the key says."""
+        _, tau, wrench = key
+        operation = method.operation_with_wrenches if wrench else (
+            method.operation_for(self.block) if isinstance(method, Method) else method.operation)
+        given = tuple([argument.name for argument in operation.inputs if argument.name != "tau" or tau])
+        return self._calls.setdefault(key, Call(self, operation, given, method.work_size(self.block)))
 
-    # ---- accelerations, joint forces, reactions -----------------------------------------------------------------
+    # ---- accelerations -------------------------------------------------------------------------------------------
 
     def accelerations(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-                      wrench: ArrayLike | None = None, method: str = "newton-euler-ldl") -> Array:
+                      wrench: ArrayLike | None = None, method: str = "newton-euler-ldl", *,
+                      out: Array | None = None) -> Array:
         """Joint accelerations udot: forward dynamics in velocity variables.
 
         Parameters
@@ -268,8 +260,11 @@ class System:
             (force; moment) on each body, in body axes, at the body origin.
         method : str
             "newton-euler-ldl" (articulated bodies, L^T D L), "newton-euler-lu" (by block LU), "lagrange-2" (mass
-            matrix), "lagrange-1" (multipliers) or "appell" (probing the energy of accelerations: for checks and
-            teaching, its cost grows with the cube of the number of dofs).
+            matrix), "lagrange-1" (multipliers), "appell" (probing the energy of accelerations: for checks and
+            teaching, its cost grows with the cube of the number of dofs), or "auto": the one that should be the fastest
+            for this tree.
+        out : (nv,), optional
+            Float64 array to write into; a new one by default.
 
         Returns
         -------
@@ -287,313 +282,21 @@ class System:
         ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1", "appell"))
         True
         """
-        model = self.model
-        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
-        chosen = acceleration_named(method, model)
-        udot = np.empty(self._nv)
-        with self.binding.lent(chosen.work_size(self.block)) as (_, block, work):
-            forces = self._joint_forces(block, t, q, tau, wrench, work)
-            self._explain(chosen.kernel(block, t, q, u, forces, udot, work), t, work)
-            loss = float(work[places.loss_at(block)]) if chosen.may_lose_digits else 0.0
-        if loss > self.watch.limit > 0.0:
-            self.watch.warn(method, loss, q, self.momenta(q, u, t), t, 2)
-        return _finite(udot)
+        key = method, tau is not None, wrench is not None
+        try:
+            call = self._calls[key]
+        except (KeyError, TypeError):
+            call = self._forced_call(key, acceleration_named(self._chosen(method), self.model))
+        if wrench is None:
+            return call.run(t, out, q, u) if tau is None else call.run(t, out, q, u, tau)
+        return call.run(t, out, q, u, wrench) if tau is None else call.run(t, out, q, u, tau, wrench)
 
-    def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0,
-                         wrench: ArrayLike | None = None) -> Array:
-        """Joint forces tau that a motion needs, by the recursive Newton-Euler equations.
+    def _chosen(self, method: str) -> str:
+        """The name of a way to evaluate joint accelerations, "auto" replaced by what it chooses."""
+        chosen: str = lazy.module("costs").fastest_acceleration(self.model) if method == "auto" else method
+        return chosen
 
-        They act beside the model's own springs and dampers and beside `wrench`, so that
-        ``accelerations(q, u, t, tau=tau, wrench=wrench)`` gives udot back.
-
-        Parameters
-        ----------
-        q : (nq,)
-            Configuration.
-        u, udot : (nv,)
-            Joint speeds and their time derivatives.
-        t : float
-            Time in seconds.
-        wrench : (N, 6), optional
-            (force; moment) on each body, in body axes, at the body origin.
-
-        Returns
-        -------
-        tau : (nv,)
-            N and N m.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.random_tree(8, seed=3)
-        >>> system = mb.System(model)
-        >>> q, u = model.random_state(seed=3)
-        >>> udot = np.linspace(-1.0, 1.0, model.nv)
-        >>> tau = system.inverse_dynamics(q, u, udot)
-        >>> bool(np.allclose(system.accelerations(q, u, tau=tau), udot))
-        True
-        """
-        kernels = lazy.module("core.inverse_dynamics")
-
-        model, names = self.model, self.model.speed_names
-        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", names), inputs.time(t)
-        udot = inputs.vector(udot, "udot", names)
-        tau = np.empty(self._nv)
-        with self.binding.lent() as (_, block, work):
-            equivalent = self._joint_forces(block, t, q, None, wrench, work)
-            self._explain(kernels.inverse_dynamics(block, t, q, u, udot, tau, work), t, work)
-        return _finite(tau - equivalent if equivalent.size else tau)
-
-    def reactions(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-                  wrench: ArrayLike | None = None) -> Array:
-        """The wrench that the parent exerts on each body through its joint.
-
-        Along the joint's dofs it is the joint force: A^T R = tau less springs and dampers. Across them it is what
-        the bearing has to stand.
-
-        Parameters
-        ----------
-        q, p, t, tau, wrench
-            As in `rhs`.
-
-        Returns
-        -------
-        R : (N, 6)
-            (force; moment) about the body origin, in body axes, N and N m.
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> builder = mb.ModelBuilder()
-        >>> _ = builder.add_body("table", mass=3.0, inertia=(1, 1, 1))
-        >>> _ = builder.add_body("lamp", "table", mb.ball(), mass=1.0, com=(0, 0, 0.2), inertia=(1, 1, 1))
-        >>> model = builder.build()
-        >>> R = mb.System(model).reactions(model.neutral(), [0.0, 0.0, 0.0])
-        >>> R[:, 2].round(6)  # the ground carries both, the table carries the lamp
-        array([39.24,  9.81])
-        """
-        kernels = lazy.module("core.inverse_dynamics")
-
-        model, names = self.model, self.model.speed_names
-        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", names), inputs.time(t)
-        given = self._no_tau if wrench is None else inputs.wrenches(wrench, model).ravel()
-        u = self.velocities(q, p, t)
-        udot = self.accelerations(q, u, t, tau, wrench)
-        R = np.empty((model.n_bodies, 6))
-        with self.binding.lent() as (_, block, work):
-            self._explain(kernels.reactions(block, t, q, u, udot, given, R.reshape(-1), work), t, work)
-        return _finite(R)
-
-    # ---- velocities, momenta, inertia --------------------------------------------------------------------------
-
-    def momenta(self, q: ArrayLike, u: ArrayLike, t: float = 0.0) -> Array:
-        """Momenta p = A^T mu of the joint speeds u, in O(N).
-
-        Parameters
-        ----------
-        q : (nq,)
-            Configuration.
-        u : (nv,)
-            Joint speeds (qdot where nq = nv; body-frame (linear, angular) for ball and free joints), m/s and rad/s.
-        t : float
-            Time; prescribed motion contributes to p.
-
-        Returns
-        -------
-        p : (nv,)
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> model = mb.zoo.pipelayer()
-        >>> p = mb.System(model).momenta(model.neutral(), [0.1, 0, 0, 0, 0, 0])
-        >>> round(float(p[0]), 6) == round(0.1 * model.total_mass, 6)  # the whole machine lifts
-        True
-        """
-        kernels = lazy.module("core.momenta")
-
-        model = self.model
-        q, u, t = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names), inputs.time(t)
-        p = np.empty(self._nv)
-        with self.binding.lent() as (_, block, work):
-            self._explain(kernels.momenta(block, t, q, u, p, work), t, work)
-        return _finite(p)
-
-    def velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
-        """Joint speeds u of the momenta p, in O(N): the inverse of `momenta`.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.random_tree(8, seed=3)
-        >>> system = mb.System(model)
-        >>> q, u = model.random_state(seed=3)
-        >>> bool(np.allclose(system.velocities(q, system.momenta(q, u)), u))
-        True
-        """
-        with self.binding.lent() as (frame, _, work):
-            return self._sweep(q, p, t, frame, work)[2]
-
-    def _sweep(self, q: ArrayLike, p: ArrayLike, t: float, frame: Array, work: Array) -> tuple[Array, Array, Array]:
-        """Run "emh-ldl" at a state for what it leaves in the workspace; returns the validated q and p, and u."""
-        self.warmup()
-        model = self.model
-        q, p, t = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names), inputs.time(t)
-        own, frame[L.RHS_CALL] = frame[L.RHS_CALL], METHODS["emh-ldl"].native_for(self.block).address
-        code = entry.quick(frame.ctypes.data, t, q, p, np.empty(self._nq), np.empty(self._nv))
-        frame[L.RHS_CALL] = own
-        self._explain(checks.OK if code == checks.LOSSY else code, t, work)  # a loss of the call before this one
-        at = places.speeds_at(self.block)
-        return q, p, work[at:at + self._nv].copy()
-
-    def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
-        """Mass matrix (nv, nv) of the joint speeds at configuration q, by composite inertias.
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> model = mb.zoo.pipelayer()
-        >>> H = mb.System(model).mass_matrix(model.neutral())
-        >>> bool(H[0, 0] == model.total_mass)  # the first coordinate lifts everything
-        True
-        """
-        kernels = lazy.module("core.mass")
-
-        q, t = inputs.configuration(q, self.model), inputs.time(t)
-        H = np.empty((self._nv, self._nv))
-        with self.binding.lent() as (_, block, work):
-            self._explain(kernels.mass_matrix(block, t, q, H.reshape(-1), work), t, work)
-        return _finite(H)
-
-    def solve_mass(self, q: ArrayLike, x: ArrayLike, t: float = 0.0) -> Array:
-        """Mass^-1 x in O(N); x of shape (nv,), or (nv, k) for k right-hand sides with one factorization.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(4)
-        >>> system = mb.System(model)
-        >>> q = model.neutral()
-        >>> x = np.array([1.0, 0.0, 0.0, 0.0])
-        >>> bool(np.allclose(system.mass_matrix(q) @ system.solve_mass(q, x), x))
-        True
-        """
-        kernels = lazy.module("core.mass")
-
-        q, t = inputs.configuration(q, self.model), inputs.time(t)
-        given = inputs.columns(x, "x", self._nv)
-        many = given.ndim == 2
-        rows = np.ascontiguousarray(given.T) if many else given[None, :]
-        y = np.empty(rows.shape)
-        with self.binding.lent() as (_, block, work):
-            self._explain(kernels.factor(block, t, q, np.zeros(self._nv), work), t, work)
-            for x_k, y_k in zip(rows, y, strict=True):
-                kernels.solve(block, x_k, y_k, work)
-        return _finite(y.T if many else y[0])
-
-    def inverse_mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
-        """Inverse of the mass matrix (nv, nv), by the O(N) factorization applied to each unit vector.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(4)
-        >>> system = mb.System(model)
-        >>> q = model.neutral()
-        >>> bool(np.allclose(system.mass_matrix(q) @ system.inverse_mass_matrix(q), np.eye(4)))
-        True
-        """
-        inverse = self.solve_mass(q, np.eye(self._nv), t)
-        return 0.5 * (inverse + inverse.T)
-
-    # ---- energy, bodies ------------------------------------------------------------------------------------------
-
-    def energy(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Energy:
-        """Kinetic and potential energy and the Hamiltonian, in joules.
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> model = mb.zoo.pipelayer()
-        >>> system = mb.System(model)
-        >>> energy = system.energy(model.neutral(), [0.0] * 6)
-        >>> energy.kinetic, energy.hamiltonian == energy.potential
-        (0.0, True)
-        """
-        kernels = lazy.module("core.energy")
-
-        out = np.empty(3)
-        with self.binding.lent() as (frame, block, work):
-            q, p, u = self._sweep(q, p, t, frame, work)
-            kernels.energy(block, q, p, u, out, work)
-        return Energy(*_finite(out).tolist())
-
-    def body_poses(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
-        """Where the bodies are.
-
-        Returns
-        -------
-        R : (N, 3, 3)
-            Rotations body -> world (columns are the body's axes in the world).
-        r : (N, 3)
-            Positions of the body origins in the world, in metres.
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> model = mb.zoo.pipelayer()
-        >>> R, r = mb.System(model).body_poses(model.neutral())
-        >>> [round(float(x), 6) for x in r[model.body_index("boom")]]
-        [0.0, 1.5, 2.5]
-        """
-        kernels = lazy.module("core.bodies")
-
-        q, t = inputs.configuration(q, self.model), inputs.time(t)
-        n = self.model.n_bodies
-        R, r = np.empty((n, 3, 3)), np.empty((n, 3))
-        with self.binding.lent() as (_, block, work):
-            self._explain(kernels.poses(block, t, q, R.reshape(-1), r.reshape(-1), work), t, work)
-        return _finite(R), _finite(r)
-
-    def body_velocities(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
-        """Velocities (N, 6) of the bodies: (linear; angular) of the body origin, in body axes.
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> model = mb.zoo.chain(3)
-        >>> mb.System(model).body_velocities(model.neutral(), [0.0, 0.0, 0.0]).shape
-        (3, 6)
-        """
-        kernels = lazy.module("core.bodies")
-
-        return self._of_bodies(kernels.velocities, q, p, t)
-
-    def body_momenta(self, q: ArrayLike, p: ArrayLike, t: float = 0.0) -> Array:
-        """Accumulated momenta mu (N, 6): of each body and all bodies beyond it, in its axes, at its origin.
-
-        A^T mu of a body's joint is its part of p.
-
-        Examples
-        --------
-        >>> import mbkern as mb
-        >>> model = mb.zoo.chain(3)
-        >>> mb.System(model).body_momenta(model.neutral(), [0.0, 0.0, 0.0]).shape
-        (3, 6)
-        """
-        kernels = lazy.module("core.bodies")
-
-        return self._of_bodies(kernels.momenta, q, p, t)
-
-    def _of_bodies(self, kernel: Callable[..., None], q: ArrayLike, p: ArrayLike, t: float) -> Array:
-        kinematics = lazy.module("core.momenta").kinematics
-
-        out = np.empty((self.model.n_bodies, 6))
-        with self.binding.lent() as (frame, block, work):
-            q, _, u = self._sweep(q, p, t, frame, work)
-            kinematics(block, q, u, work)
-            kernel(block, out.reshape(-1), work)
-        return _finite(out)
+    # ---- blocks --------------------------------------------------------------------------------------------------
 
     def blocks(self, q: ArrayLike, t: float = 0.0) -> Blocks:
         """The blocks C_i, A_i, vr_i of the extended system, for inspection.
@@ -618,6 +321,286 @@ class System:
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
         return Blocks(C, A, vr)
 
+    def block_records(self, q: ArrayLike, t: float = 0.0) -> NDArray[np.void]:
+        """The bodies at a configuration as one record array, which `mbkern.sweeps` takes: change it as you like.
+
+        Returns
+        -------
+        (N,) array of `mbkern.sweeps.BLOCK`
+            parent, dofs, C, A, M, vr, F (weight), r (armature), A_q, A_t of each body, in body axes, at its origin.
+            Springs, dampers, and what spinning rotors add in ball and free joints are forces in the joints, not here.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.pipelayer()
+        >>> blocks = mb.System(model).block_records(model.neutral())
+        >>> blocks["parent"].tolist(), blocks["dofs"].tolist(), blocks["C"].shape
+        ([-1, 0, 1, 2], [3, 1, 1, 1], (4, 6, 6))
+        """
+        records: NDArray[np.void] = lazy.module("sweeps.of_model").block_records(self, q, t)
+        return records
+
+    # ---- derivatives ---------------------------------------------------------------------------------------------
+
+    def jacobian_rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                     wrench: ArrayLike | None = None, *, chart: str = "tangent", out: Array | None = None) -> Jacobian:
+        """Exact derivatives of (u, pdot) with respect to (q, p), in closed form, O(N^2) for the whole matrix.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`. Wrenches turn with their bodies; joint forces only add to pdot.
+        chart : str
+            How q moves: "tangent" (small turns and moves in body axes for ball and free joints, the coordinates for all
+            others), or "coordinates" (the nq numbers of q, and qdot in the place of u).
+        out : (2 nv, 2 nv) or, in coordinates, (nq + nv, nq + nv), optional
+            Float64 array to write into.
+
+        Returns
+        -------
+        Jacobian
+            `.u_q`, `.u_p` (= Mass^-1), `.pdot_q`, `.pdot_p`, `.pdot_tau`; `.matrix` = [[u_q, u_p], [pdot_q, pdot_p]].
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> A = mb.System(builder.build()).jacobian_rhs([0.0], [0.0])
+        >>> A.matrix.round(6)  # m g l = 9.81, m l^2 = 0.5
+        array([[ 0.  ,  2.  ],
+               [-9.81, -0.  ]])
+        >>> float(np.abs(np.linalg.eigvals(A.matrix)[0]).round(6))  # sqrt(g / l)
+        4.429447
+        """
+        derivatives = self._derivatives
+        if tau is None and wrench is None and chart == "tangent":
+            return derivatives.new(derivatives.run(t, out, q, p))
+        return derivatives.jacobian_rhs(q, p, t, tau, wrench, chart, out)
+
+    def jvp(self, q: ArrayLike, p: ArrayLike, dq: ArrayLike, dp: ArrayLike, t: float = 0.0,
+            tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+            out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        """How (u, pdot) change along directions (dq, dp): the Jacobian times a vector, in O(N).
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `jacobian_rhs`.
+        dq, dp : (nv,) or (nv, k)
+            One direction, or k of them; dq along the tangent.
+        out : (du, dpdot), optional
+            Float64 arrays of that shape to write into; new ones by default.
+
+        Returns
+        -------
+        du, dpdot : (nv,) or (nv, k)
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(5, seed=1)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> p, d = system.momenta(q, u), np.ones(model.nv)
+        >>> du, dpdot = system.jvp(q, p, d, d)
+        >>> A = system.jacobian_rhs(q, p)
+        >>> bool(np.allclose(dpdot, A.pdot_q @ d + A.pdot_p @ d))
+        True
+        """
+        self._need_momenta("jvp")
+        return self._derivatives.product("jvp", q, p, dq, dp, t, tau, wrench, ("dq", "dp"), out)
+
+    def vjp(self, q: ArrayLike, p: ArrayLike, u_weights: ArrayLike, pdot_weights: ArrayLike, t: float = 0.0,
+            tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+            out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        """Gradient of u_weights . u + pdot_weights . pdot: the transposed Jacobian times a vector, in O(N).
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `jacobian_rhs`.
+        u_weights, pdot_weights : (nv,) or (nv, k)
+            One set of weights, or k of them.
+        out : (gq, gp), optional
+            Float64 arrays of that shape to write into; new ones by default.
+
+        Returns
+        -------
+        gq, gp : (nv,) or (nv, k)
+            Derivatives with respect to the tangent of q, and to p.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(5, seed=1)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> p, w = system.momenta(q, u), np.ones(model.nv)
+        >>> gq, gp = system.vjp(q, p, w, w)
+        >>> A = system.jacobian_rhs(q, p)
+        >>> bool(np.allclose(gq, w @ A.u_q + w @ A.pdot_q))
+        True
+        """
+        self._need_momenta("vjp")
+        return self._derivatives.product("vjp", q, p, u_weights, pdot_weights, t, tau, wrench,
+                                         ("u_weights", "pdot_weights"), out)
+
+    def derivatives_accelerations(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                                  wrench: ArrayLike | None = None, *, out: tuple[Array, Array, Array] | None = None
+                                  ) -> AccelerationDerivatives:
+        """Exact derivatives of the joint accelerations udot(q, u, tau), in closed form, O(N^2).
+
+        Parameters
+        ----------
+        q, u, t, tau, wrench
+            As in `accelerations`.
+        out : (udot_q, udot_u, udot_tau), optional
+            Float64 arrays, (nv, nv) each, to write into; new ones by default.
+
+        Returns
+        -------
+        AccelerationDerivatives
+            `.udot_q` (q along its tangent), `.udot_u`, `.udot_tau` (= Mass^-1).
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> derivatives = mb.System(builder.build()).derivatives_accelerations([0.0], [0.0])
+        >>> float(derivatives.udot_q[0, 0].round(6)), float(derivatives.udot_tau[0, 0].round(6))
+        (-19.62, 2.0)
+        """
+        return self._derivatives.accelerations(q, u, t, tau, wrench, out)
+
+    def derivatives_inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0,
+                                     wrench: ArrayLike | None = None, *, out: tuple[Array, Array, Array] | None = None
+                                     ) -> ForceDerivatives:
+        """Exact derivatives of the joint forces tau(q, u, udot) that a motion needs, in closed form, O(N depth).
+
+        Parameters
+        ----------
+        q, u, udot, t, wrench
+            As in `inverse_dynamics`.
+        out : (tau_q, tau_u, tau_udot), optional
+            Float64 arrays, (nv, nv) each, to write into; new ones by default.
+
+        Returns
+        -------
+        ForceDerivatives
+            `.tau_q` (q along its tangent), `.tau_u`, `.tau_udot` (= Mass).
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> derivatives = system.derivatives_inverse_dynamics(q, u, np.zeros(3))
+        >>> bool(np.allclose(derivatives.tau_udot, system.mass_matrix(q)))
+        True
+        """
+        return self._derivatives.inverse_dynamics(q, u, udot, t, wrench, out)
+
+    def equilibrium(self, q_guess: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                    wrench: ArrayLike | None = None, *, hold: Sequence[str | int] = ()) -> Equilibrium:
+        """A configuration near a guess that stays when all joint speeds are zero, by Newton's method.
+
+        Parameters
+        ----------
+        q_guess : (nq,)
+            Where to begin.
+        t, tau, wrench
+            As in `rhs`. Where joints are driven, the machine stays relative to them, as in a steady rotation.
+        hold : names or numbers of dofs
+            Coordinates that keep their values of q_guess, by whatever joint forces it takes.
+
+        Returns
+        -------
+        Equilibrium
+            `.q`, `.p`, `.tau` (with what holds), `.residual`, `.iterations`. Whether it is stable, `modes` tells.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> found = mb.System(builder.build()).equilibrium([0.3], tau=[-9.81 / 2])
+        >>> round(float(found.q[0]), 6)  # asin(1/2)
+        -0.523599
+        """
+        self._refuse_constraints("equilibrium")
+        return lazy.module("derivatives.linear").equilibrium(self, q_guess, t, tau, wrench, hold)
+
+    def linearize(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                  wrench: ArrayLike | None = None, *, inputs: Sequence[str | int] | None = None,
+                  outputs: Sequence[str] | ArrayLike | None = None) -> Linearization:
+        """State-space matrices of small deviations from a state.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`.
+        inputs : names or numbers of dofs, optional
+            Where joint forces act; all by default.
+        outputs : names or (k, 2 nv), optional
+            What is seen: "q:", "u:" or "p:" and the name of a dof, or the matrix C; the whole state by default.
+
+        Returns
+        -------
+        Linearization
+            `.A`, `.B`, `.C`, `.D`, `.rate` (zero at an equilibrium), `.states`, `.inputs`, `.outputs` and
+            `.state_space` for `scipy.signal`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(2)
+        >>> linear = mb.System(model).linearize([0, 0], [0, 0], inputs=[0], outputs=["u:body1"])
+        >>> linear.A.shape, linear.B.shape, linear.C.shape
+        ((4, 4), (4, 1), (1, 4))
+        """
+        self._need_momenta("linearize")
+        self._refuse_constraints("linearize")
+        return lazy.module("derivatives.linear").linearize(self, q, p, t, tau, wrench, inputs, outputs)
+
+    def modes(self, q: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None, wrench: ArrayLike | None = None
+              ) -> Modes:
+        """Small vibrations about an equilibrium: frequencies, damping, shapes.
+
+        Parameters
+        ----------
+        q : (nq,)
+            An equilibrium under tau and wrench, see `equilibrium`.
+        t, tau, wrench
+            As in `rhs`.
+
+        Returns
+        -------
+        Modes
+            `.eigenvalues`, `.frequencies` (Hz), `.damping`, `.shapes` (nv, k), slowest first.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> modes = mb.System(builder.build()).modes([0.0])
+        >>> modes.frequencies.round(6), modes.eigenvalues.round(6)
+        (array([0.704968]), array([0.+4.429447j]))
+        """
+        self._refuse_constraints("modes")
+        return lazy.module("derivatives.linear").modes(self, q, t, tau, wrench)
+
+    @cached_property
+    def _derivatives(self) -> Derivatives:
+        """What does the work, loaded when it is first needed."""
+        self._refuse_constraints("derivatives")
+        made: Derivatives = lazy.module("derivatives").Derivatives(self)
+        return made
+
     # ---- digits --------------------------------------------------------------------------------------------------
 
     def accuracy(self, q: ArrayLike, p: ArrayLike | None = None, t: float = 0.0, *, method: str | None = None) -> float:
@@ -641,9 +624,16 @@ class System:
         Returns
         -------
         float
-            Largest error of qdot over the largest number of qdot, or the same of pdot, whichever is greater; with
-            `method`, of the accelerations. An estimate, within a factor of ten as a rule: what differs from "emh-ldl",
-            and what "emh-ldl" itself is off by one step of iterative refinement.
+            Largest error of qdot over the largest number of qdot, or the same of pdot (over the kinetic energy where
+            that is larger), whichever is greater; with `method`, of the accelerations. An estimate, within a factor
+            of ten as a rule: what differs from "emh-ldl", and what "emh-ldl" itself is off by one step of iterative
+            refinement.
+
+        Notes
+        -----
+        The states of `rhs_batch` and `simulate_batch` are not watched: ask here for some of them before, or use
+        "emh-ldl" or "dah", which lose nothing. Where forces of gravity balance each other the estimate of pdot is too
+        large, as it is relative to what they leave.
 
         Examples
         --------
@@ -652,6 +642,7 @@ class System:
         >>> mb.System(model, "hzu").accuracy(model.neutral()) < 1e-9
         True
         """
+        self._refuse_constraints("accuracy")
         if method is not None:
             acceleration_named(method, self.model)
         q, t = inputs.configuration(q, self.model), inputs.time(t)
@@ -664,8 +655,10 @@ class System:
     def simulate(self, q0: ArrayLike, p0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5", *,
                  rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
                  t_eval: ArrayLike | None = None, events: Events | None = None, dense: bool = False,
-                 progress: bool = False, tau: Load | None = None, wrench: Load | None = None,
-                 max_step: float | None = None, save_every: int | None = None) -> Solution:
+                 progress: bool | float = False, tau: Load | None = None, wrench: Load | None = None,
+                 max_step: float | None = None, save_every: int | None = None,
+                 control_step: float | None = None, tangent: bool | ArrayLike = False, limits: str | None = None,
+                 friction: bool = False, gauge: str = "reset", project: bool = True) -> Solution:
         """The motion from a state over a span of time, all steps in compiled code.
 
         Parameters
@@ -673,7 +666,8 @@ class System:
         q0 : (nq,)
             Configuration at the beginning; quaternions are scaled to length one.
         p0 : (nv,)
-            Momenta at the beginning; `momenta(q0, u0)` gives them for joint speeds.
+            Momenta at the beginning; `momenta(q0, u0)` gives them for joint speeds. Where `variable` is "u", the joint
+            speeds.
         t_span : (begin, end)
             Times in seconds; end before begin integrates backward.
         integrator : str
@@ -692,16 +686,37 @@ class System:
             Zero crossings to record, or to stop at; see `mbkern.event`.
         dense : bool
             Keep the dense output of every step, for `Solution.sol`.
-        progress : bool
-            Show a bar on standard error.
-        tau : (nv,) or njit f(t, q, p, out), optional
-            Joint forces in N and N m; out (nv) is zero when f is called.
-        wrench : (N, 6) or njit f(t, q, p, out), optional
+        progress : bool or float
+            Show a bar on standard error; with a number, after so many seconds.
+        tau : (nv,), or f(t, q, p, out) or f(t, q, p, u, out), optional
+            Joint forces in N and N m; out (nv) is zero when f is called. An njit function is as fast as all else; plain
+            Python works as well and takes some microseconds a call.
+        wrench : (N, 6), or a function likewise, optional
             (force; moment) on each body, in body axes at the body origin; out is (N, 6).
         max_step : float, optional
             No step is longer.
         save_every : int, optional
             Keep the state after every so many steps only (and at the end).
+        control_step : float, optional
+            Seconds between two calls of a controller in plain Python: `tau` is then f(t, q, p) -> tau, or
+            f(t, q, p, u) -> tau with the joint speeds u. What it returns is held until it is called again; steps end
+            where it is called. It is called first at the beginning, and not at the end.
+        tangent : bool or (2 nv, k)
+            True: carry the state-transition matrix along, for `Solution.tangent`: the exact derivative of the steps
+            that are taken, whatever the integrator. A matrix: its columns, increments (tangent of q, p) of the first
+            state. The steps, and so the states, are those of the run without.
+        limits : str, optional
+            "soft": springs and dampers act where a coordinate is beyond `model.limits`, see
+            `mbkern.forces.soft_limits`.
+        friction : bool
+            Let the joints have the friction of `model.friction`, see `mbkern.forces.friction`.
+        gauge : "reset" or "keep"
+            Of models with constraints: integrators carry momenta P = p + a^T sigma. "reset" makes them true momenta
+            after each step; "keep" lets sigma go on, so that the Gauss methods are symplectic for holonomic
+            constraints. The Solution has true momenta p in either case.
+        project : bool
+            Of models with constraints and gauge "reset": close loops after each step, by the shortest way in kinetic
+            energy. Velocities satisfy the constraints to rounding also without it.
 
         Returns
         -------
@@ -711,6 +726,9 @@ class System:
 
         Notes
         -----
+        Gauss methods are symplectic in (q, p); in (q, u), with a method of joint speeds, they are symmetric, which
+        keeps the energy of reversible motions from drifting, and no more.
+
         Quaternions are scaled to length one after each step of "rk4" and "dopri5". That cannot spoil the order: the
         right-hand side uses ``q/|q|`` and the rate of a quaternion is linear in it, so scaling commutes with every
         Runge-Kutta step. The Gauss methods conserve the length, a quadratic invariant, by themselves.
@@ -722,11 +740,18 @@ class System:
         >>> solution = mb.System(model).simulate(model.neutral(), [0.0] * 5, (0.0, 2.0), t_eval=[0.0, 1.0, 2.0])
         >>> solution.success, solution.q.shape
         (True, (3, 5))
+
+        A controller at 100 Hz:
+
+        >>> hold = lambda t, q, p, u: -50.0 * q - 5.0 * u
+        >>> solution = mb.System(model).simulate(model.neutral(), [0.0] * 5, (0.0, 0.5), tau=hold, control_step=0.01)
+        >>> solution.success
+        True
         """
         simulate: Callable[..., Solution] = lazy.module("integrate.simulate").simulate
 
         return simulate(self, q0, p0, t_span, integrator, rtol, atol, step, t_eval, events, dense, progress, tau,
-                        wrench, max_step, save_every)
+                        wrench, max_step, save_every, control_step, tangent, limits, friction, gauge, project)
 
     @options_by_name(4)
     def stepper(self, integrator: str = "rk4", step: float = 1e-3, *, rtol: float = 1e-8, atol: ArrayLike = 1e-10,
@@ -755,71 +780,6 @@ class System:
         return make(self, integrator, step, rtol, atol, tau, wrench)
 
     # ---- many states at once -------------------------------------------------------------------------------------
-
-    @overload
-    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = ..., tau: ArrayLike | None = ..., *,
-                  threads: int | None = ..., parameters: Varied | None = ..., return_status: Literal[False] = ...,
-                  out: tuple[Array, Array] | None = ...) -> tuple[Array, Array]: ...
-
-    @overload
-    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = ..., tau: ArrayLike | None = ..., *,
-                  threads: int | None = ..., parameters: Varied | None = ..., return_status: Literal[True],
-                  out: tuple[Array, Array] | None = ...) -> tuple[Array, Array, NDArray[np.int64]]: ...
-
-    @options_by_name(1)
-    def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, tau: ArrayLike | None = None, *,
-                  threads: int | None = None, parameters: Varied | None = None, return_status: bool = False,
-                  out: tuple[Array, Array] | None = None
-                  ) -> tuple[Array, Array] | tuple[Array, Array, NDArray[np.int64]]:
-        """`rhs` of many states at once: several in each SIMD register, and on all processors.
-
-        Every row has the very bits that `rhs` gives for it alone, however many rows there are, in whichever order and
-        on however many threads.
-
-        Parameters
-        ----------
-        Q : (B, nq)
-            Configurations, one row for each state.
-        P : (B, nv)
-            Momenta.
-        t : float or (B,)
-            Time in seconds, one for all or one for each.
-        tau : (nv,) or (B, nv), optional
-            Joint forces in N and N m, the same for all states or a row for each.
-        threads : int, optional
-            At most so many threads; all processors by default. The environment variable MBKERN_NUM_THREADS is an upper
-            bound.
-        parameters : Varied, optional
-            Masses, inertias and lengths of each state's own machine, from `Model.vary`.
-        return_status : bool
-            Return the code of each row as well.
-        out : (Qdot, Pdot), optional
-            Row-major float64 arrays to write into, of the shapes of Q and P and apart from them; new ones by default.
-            To use them again and again saves the time in which the operating system provides new memory.
-
-        Returns
-        -------
-        Qdot : (B, nq)
-        Pdot : (B, nv)
-        status : (B,) int array
-            With `return_status`: 0, or why the row has no result, see `mbkern.embed.CODES`.
-
-        A wrong shape raises a StateError. What is wrong with the numbers of a row (NaN, a quaternion without length, a
-        joint that has nothing to move) makes that row NaN and leaves the others alone; unless `return_status` is given,
-        a RuntimeWarning says how many there are, and what is wrong with the first.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(7)
-        >>> system = mb.System(model)
-        >>> rng = np.random.default_rng(0)
-        >>> Q, P = rng.normal(size=(1000, 7)), rng.normal(size=(1000, 7))
-        >>> Qdot, Pdot = system.rhs_batch(Q, P)
-        >>> bool(np.array_equal(Pdot[123], system.rhs(Q[123], P[123])[1]))
-        True
-        """
-        return self._rhs_batch(self, Q, P, t, tau, threads, parameters, return_status, out)
 
     @options_by_name(8)
     def simulate_batch(self, Q0: ArrayLike, P0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5", *,
@@ -854,8 +814,8 @@ class System:
         threads : int, optional
             As in `rhs_batch`.
         tau : optional
-            Joint forces: (nv,) for all states, (B, nv), or an njit function f(t, q, p, out, i) that writes those of
-            state number i to `out`, which is zero when it is called.
+            Joint forces: (nv,) for all states, (B, nv), or an njit function f(t, q, p, out, i), or with joint speeds
+            u, f(t, q, p, u, out, i), that writes those of state number i to `out`, which is zero when it is called.
         reduce : optional
             What to keep, when the trajectories are too many: "final" for the states at the end, or an njit function
             f(t, q, p, kept, i) that updates the `reduce_size` numbers `kept` of state number i, zero at first. It is
@@ -897,8 +857,13 @@ class System:
 
     # ---- for other simulators ------------------------------------------------------------------------------------
 
-    def work(self) -> Array:
-        """A workspace for the compiled right-hand side of `njit`; one for each caller.
+    def work(self, operation: str = "rhs") -> Array:
+        """A workspace for a compiled function of `njit`; one for each caller.
+
+        Parameters
+        ----------
+        operation : str
+            What it is for. Derivatives need more room than all others, which can share one.
 
         Examples
         --------
@@ -906,22 +871,34 @@ class System:
         >>> mb.System(mb.zoo.chain(3)).work().ndim
         1
         """
-        return np.zeros(self.binding.work_size)
+        others = ("rhs", "accelerations")
+        size = 0 if operation in others else operation_named(operation, others).work_size(self.block)
+        return np.zeros(max(size, self.binding.work_size))
 
-    def njit(self) -> tuple[Callable[..., int], Array]:
-        """The compiled right-hand side and the block it reads, for use inside `@njit` functions.
+    def njit(self, operation: str = "rhs") -> tuple[Callable[..., int], Array]:
+        """A compiled operation and the block it reads, for use inside `@njit` functions.
 
-        Refer to `rhs` as a global name of your module: then `@njit(cache=True)` works, and one compiled function serves
-        every model with this method (pass `block` as an argument). Your cached function holds a copy of this code; when
-        it is older than the mbkern that made the block, the status is 9 (STALE): delete your cache.
+        Refer to the function as a global name of your module: then `@njit(cache=True)` works, and one compiled function
+        serves every model with this method (pass `block` as an argument). Your cached function holds a copy of this
+        code; when it is older than the mbkern that made the block, the status is 9 (STALE): delete your cache.
+
+        Parameters
+        ----------
+        operation : str
+            "rhs", "accelerations", or any operation of the table in the documentation: "inverse_dynamics", "jacobian",
+            and so on.
 
         Returns
         -------
-        rhs : compiled function
-            rhs(block, t, q, p, tau, qdot, pdot, work) -> status: 0 when all is well, else a code of
-            `mbkern.embed.CODES`. All arrays are contiguous float64 of the right size, which is not checked: q, qdot
-            (nq), p, pdot (nv), tau (nv, or empty), work from `work()`, one for each thread. Values are not checked
-            either; q, p and tau must be finite.
+        f : compiled function
+            "rhs": f(block, t, q, p, tau, qdot, pdot, work) -> status: 0 when all is well, else a code of
+            `mbkern.embed.CODES`; with u and udot for p and pdot where `variable` is "u". All arrays are contiguous
+            float64 of the right size, which is not checked: q, qdot (nq), p, pdot (nv), tau (nv, or empty), work from
+            `work()`, one for each thread. Values are not checked either (but where `variable` is "u"); q, p and tau
+            must be finite.
+            Others: f(block, t, inputs ..., results ..., work) -> status, in the order of the table; an optional input
+            that is not given is an empty array of its number of dimensions, and work from ``work(operation)``. Values
+            are checked, sizes are not.
         block : array
             Constants of the model: a copy, yours.
 
@@ -933,11 +910,16 @@ class System:
         >>> qdot, pdot = np.empty(3), np.empty(3)
         >>> rhs(block, 0.0, np.zeros(3), np.zeros(3), np.empty(0), qdot, pdot, system.work())
         0
+        >>> mass_matrix, block = system.njit("mass_matrix")
+        >>> mass_matrix(block, 0.0, np.zeros(3), np.empty((3, 3)), system.work())
+        0
         """
         keep_alive = lazy.module("callbacks").keep_alive
 
+        function = self.binding.method.rhs if operation == "rhs" else (
+            self._operation_for_others(operation).compiled.handle)
         # Numba compiles anew for a read-only array, hence a copy
-        return self.binding.method.rhs, keep_alive(self.block.copy(), self.binding.callbacks)
+        return function, keep_alive(self.block.copy(), self.binding.callbacks)
 
     @property
     def cfunc(self) -> CFunc:
@@ -960,8 +942,47 @@ class System:
 
         return CFunc(self)
 
-    def ode(self) -> Callable[[float, Array], Array]:
-        """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it.
+    def cfunc_of(self, operation: str, k: int = 1) -> COperation:
+        """Any operation as a C function, with memory of its own: each call makes a new, independent one.
+
+        Parameters
+        ----------
+        operation : str
+            "rhs", "accelerations", or any operation of the table in the documentation, as in `njit`.
+        k : int
+            Number of vectors in one call, for operations that take several ("solve_mass").
+
+        Returns
+        -------
+        COperation
+            `.address`, `.user_data`, `.signature`, `.ctypes`, `.status`, `.error`; see :mod:`mbkern.embed`.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> f = mb.System(mb.zoo.chain(3)).cfunc_of("mass_matrix")
+        >>> f.signature
+        'int mass_matrix(double t, const double *q, double *H, void *user)'
+        >>> H = np.empty((3, 3))
+        >>> f.ctypes(0.0, np.zeros(3), H, f.user_data)
+        0
+        """
+        make: Callable[..., COperation] = lazy.module("embed.operation").COperation
+
+        return make(self, self._operation_for_others(operation), operation, k)
+
+    def _operation_for_others(self, name: str) -> Operation:
+        """Right-hand side by the method of this System, accelerations, or an operation of the table."""
+        if name == "rhs":
+            return self.binding.method.operation_with_wrenches
+        if name == "accelerations":
+            method = self.method if self.method in ACCELERATIONS else "newton-euler-ldl"
+            return acceleration_named(method, self.model).operation_with_wrenches
+        return operation_named(name, ("rhs", "accelerations"))
+
+    def ode(self) -> Ode:
+        """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it; it pickles, for pools of processes.
+        `fun.jac(t, y)` is its exact Jacobian, for implicit methods.
 
         Examples
         --------
@@ -970,52 +991,51 @@ class System:
         >>> fun(0.0, np.zeros(6)).shape
         (6,)
         """
-        nq, n = self._nq, self._nq + self._nv
+        return Ode(self)
 
-        def fun(t: float, y: Array) -> Array:
-            dydt = _empty(n)
-            self.rhs(y[:nq], y[nq:], t, out=(dydt[:nq], dydt[nq:]))
-            return dydt
+    def warmup(self, *names: str) -> System:
+        """Compile what is needed later now, or load it from the cache on disk; later calls take no time.
 
-        return fun
+        Parameters
+        ----------
+        *names : str
+            "rhs" (also without any name), "simulate", "stepper", "simulate_batch", "rhs_batch" (or "batch"), the name
+            of an integrator ("gauss4": a run with that), "accelerations", any operation ("mass_matrix") and any
+            batched one ("mass_matrix_batch").
 
-    def warmup(self) -> System:
-        """Compile the right-hand side now, or load it from the cache on disk; later calls take no time.
+        Returns
+        -------
+        System
+            This one.
 
         Examples
         --------
         >>> import mbkern as mb
-        >>> system = mb.System(mb.zoo.chain(3)).warmup()
+        >>> system = mb.System(mb.zoo.chain(3)).warmup("rhs", "energy")
+        >>> system.warmup("simulat")
+        Traceback (most recent call last):
+        ...
+        mbkern.errors.MethodError: warmup: expected one of rhs, batch, ..., got 'simulat'; the nearest is 'simulate'
         """
-        if self._quick is None:
-            _compiled(entry.quick, _QUICK)
-            self.binding.compile()
-            self._quick = entry.quick
+        if names:
+            lazy.module("warming").warmup(self, names)
+        elif self._quick is None:
+            call = self._forced_call(("rhs", False, False), self.binding.method)
+            self._idle, self._quick = call.idle, call.entry
         return self
 
-    @cached_property
-    def _rhs_batch(self) -> Any:
-        """What does the work of `rhs_batch`, loaded when it is first needed."""
-        rhs_batch = lazy.module("batch.rhs").rhs_batch
-
-        return rhs_batch
-
     # ---- inside --------------------------------------------------------------------------------------------------
+
+    def _need_momenta(self, what: str) -> None:
+        """Refuse what is about (q, p) alone, where the state is (q, u)."""
+        if self.variable != "p":
+            raise MethodError(f"{what}: it is about the state (q, p), but method {self.method!r} has the state (q, u); "
+                              "use derivatives_accelerations(q, u), or a System with \"emh-ldl\" and momenta(q, u)")
 
     def _explain(self, code: int, t: float, work: Array) -> None:
         """Raise what a kernel's status means; arguments have been checked before."""
         if code != checks.OK:
             raise failure(self.model, self.block, work, code, t)
-
-
-def _compiled(function: Any, signature: tuple[Any, ...]) -> Any:
-    """The function, compiled for this signature alone: another argument type is an error, not a reason to compile."""
-    if not function.signatures:
-        with COMPILING:
-            if not function.signatures:
-                function.compile(signature)
-                function.disable_compile()
-    return function
 
 
 def _finite(result: Array) -> Array:

@@ -16,6 +16,7 @@ import math
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -25,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import lazy
-from .errors import MbkernError, StateError
+from .errors import MbkernError, StalledWarning, StateError
 from .model.checks import show
 
 VARIABLE = "MBKERN_NUM_THREADS"
 MOST = 256  # helpers in the pool, over all callers; they are started only when needed
 TICK = 0.05  # seconds between two looks at progress and ctrl-C
+PATIENCE = 60.0  # seconds that threads may work when the others are done, without a warning
 
 AWAKE = 0.5e-3  # seconds that a helper stays at its slot without a job
 JOBS = 1000  # that it does before it goes for a moment; a process that ends would wait for one that never does
@@ -115,6 +117,9 @@ def count(threads: Any = None) -> int:
 def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None = None) -> None:
     """Call `work` from `threads` threads at once, the caller's among them, and wait for all that have begun.
 
+    The wait is one of many short ones: ctrl-C ends it, threads that no longer exist are an error, and those that are
+    at work for long after all others have finished are named in a `StalledWarning`.
+
     Parameters
     ----------
     work : callable
@@ -128,21 +133,48 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
     if helpers == 0:
         work()
         return
+    workers: list[threading.Thread] = []  # that have begun
+
+    def help_along() -> None:
+        workers.append(threading.current_thread())
+        work()
+
     futures: list[Future[None]] = []
     try:
         for _ in range(helpers):
-            futures.append(_helpers().submit(work))
+            futures.append(_helpers().submit(help_along))
         if helpers < threads:
             work()
         else:
             assert watch is not None
-            while wait(futures, TICK).not_done:
+            while _at_work(futures, workers):
                 watch()
     finally:
         begun = [future for future in futures if not future.cancel()]  # the others would find nothing to do
-        wait(begun)
+        since = time.monotonic()
+        while busy := _at_work(begun, workers):
+            if time.monotonic() - since > PATIENCE:
+                since += PATIENCE
+                warnings.warn(f"{busy} of {threads} threads are still at work on their last part, "
+                              f"{PATIENCE:g} s after the others were done ({_names(workers)}); this call waits for "
+                              "them, ctrl-C ends it", StalledWarning, stacklevel=3)
     for future in begun:
         future.result()  # an exception of a helper becomes one of the caller
+
+
+def _at_work(futures: list[Future[None]], workers: list[threading.Thread]) -> int:
+    """How many are not done yet, after a moment; an error if one of them never will be."""
+    busy = len(wait(futures, TICK).not_done)
+    dead = [thread for thread in workers if not thread.is_alive()] if busy else []
+    if dead:
+        raise MbkernError(f"{len(dead)} of the threads that did this work have ended in the middle of it "
+                          f"({_names(dead)}), as they do in a process that was forked meanwhile; begin again there, or "
+                          "fork before or after")
+    return busy
+
+
+def _names(workers: list[threading.Thread]) -> str:
+    return ", ".join(sorted(thread.name for thread in workers)[:4]) + (", ..." if len(workers) > 4 else "")
 
 
 def spare(wanted: int) -> int:

@@ -1,11 +1,15 @@
 """Settings shared by all tests."""
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
+
+# A process that a shell started in the background ignores ctrl-C, and the tests of ctrl-C would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first example of a property compiles kernels, so per-example deadlines mean nothing; derandomised runs
 # keep a red build reproducible.

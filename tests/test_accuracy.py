@@ -112,6 +112,19 @@ def test_no_false_alarm_on_ordinary_trees():
                 system.accelerations(q, p, 0.37, method=method)
 
 
+def test_rounding_is_no_loss_where_the_terms_of_pdot_cancel():
+    """Momenta about axes of symmetry are constant: all of pdot is rounding, of terms as large as the energy."""
+    builder = mb.ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    builder.add_body("top", joint=mb.revolute((0.3, -0.5, 0.8)), mass=1.3, com=(0.2, -0.4, 0.1),
+                     inertia=(0.3, 0.4, 0.2, 0.02, -0.03, 0.01))
+    model = builder.build()
+    q, p = [0.4], [2.0]
+    for method in RATES:
+        system = mb.System(model, method)
+        assert np.abs(system.rhs(q, p)[1]).max() < 1e-14
+        assert system.accuracy(q, p) < 1e-13
+
+
 def test_no_alarm_at_rest():
     """Accelerations of a hanging pendulum are zero but for rounding, which is no loss."""
     builder = mb.ModelBuilder()

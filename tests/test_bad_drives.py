@@ -49,10 +49,13 @@ CALLS = {
     "body_velocities": lambda s, q, x, t: s.body_velocities(q, x, t),
     "body_momenta": lambda s, q, x, t: s.body_momenta(q, x, t),
     "blocks": lambda s, q, x, t: s.blocks(q, t),
+    "Appell's coefficients": lambda s, q, x, t: mb.analytic.appell.coefficients(s, q, t),
+    "gravity_forces": lambda s, q, x, t: mb.analytic.appell.gravity_forces(s, q, t),
     "rhs_batch": lambda s, q, x, t: batch(s, q, x, t),
     "cfunc": lambda s, q, x, t: c_function(s, q, x, t),
 }
-WITHOUT_VECTOR = {"mass_matrix", "inverse_mass_matrix", "body_poses", "blocks"}
+WITHOUT_VECTOR = {"mass_matrix", "inverse_mass_matrix", "body_poses", "blocks", "Appell's coefficients",
+                  "gravity_forces"}
 WITHOUT_Q_NAME = {"rhs_batch", "cfunc"}  # they say which code it was, not which number
 
 

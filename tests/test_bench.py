@@ -1,5 +1,7 @@
 """The scripts of bench/ that others rely on run as they are written down, and fail where they should."""
 
+import argparse
+import importlib.util
 import json
 import os
 import re
@@ -58,3 +60,45 @@ def test_benchmarks_run_as_documented(tmp_path):
 def test_every_script_is_explained():
     explained = set(re.findall(r"`(\w+\.py)[ `]", (ROOT / "bench" / "README.md").read_text()))
     assert explained == {path.name for path in (ROOT / "bench").glob("*.py")}
+
+
+# ---- tables in the documentation ----
+def common():
+    spec = importlib.util.spec_from_file_location("bench_common", ROOT / "bench" / "common.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MARKED = "Before\n<!-- bench/a.py x: begin -->\nold\n<!-- bench/a.py x: end -->\nafter\n"
+
+
+def test_a_table_replaces_what_is_between_its_marks(tmp_path, monkeypatch):
+    tools = common()
+    monkeypatch.setattr(tools, "ROOT", tmp_path)
+    page, options = tmp_path / "page.md", argparse.Namespace(write=True)
+    page.write_text(MARKED)
+    for table in ("| 1 |", "| 2 |"):  # again and again
+        tools.publish(options, "page.md", "bench/a.py x", table, "python bench/a.py")
+    text = page.read_text()
+    assert text.startswith("Before\n<!-- bench/a.py x: begin -->\n| 2 |\n\n(`python bench/a.py`, 20")
+    assert text.endswith(")\n<!-- bench/a.py x: end -->\nafter\n") and "old" not in text and "| 1 |" not in text
+    assert f"numpy {tools.np.__version__}" in text and f"{os.cpu_count()} processor" in text
+    tools.publish(argparse.Namespace(write=False), "page.md", "bench/a.py x", "| 3 |", "python bench/a.py")
+    assert page.read_text() == text  # printed only
+
+
+@pytest.mark.parametrize("text", ["", MARKED.replace("end", "and"), MARKED + MARKED], ids=["none", "half", "twice"])
+def test_a_table_without_its_marks_is_refused(text):
+    with pytest.raises(SystemExit, match="expected one line"):
+        common().replaced(text, "bench/a.py x", "| 1 |")
+
+
+def test_marks_in_the_documentation_are_pairs_of_scripts_that_exist():
+    for page in (*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"):
+        found = re.findall(r"<!-- (bench/\S+ [^:]*): (begin|end) -->", page.read_text(encoding="utf-8"))
+        assert [kind for _, kind in found] == ["begin", "end"] * (len(found) // 2), page
+        for (mark, _), (closing, _) in zip(found[::2], found[1::2], strict=True):
+            script, _, _ = mark.partition(" ")
+            assert closing == mark and (ROOT / script).exists(), f"{page}: {mark}"
+            assert mark in (ROOT / script).read_text(encoding="utf-8"), f"{script} does not write {mark!r}"

@@ -31,7 +31,8 @@ def test_links_between_pages_lead_somewhere(page):
 def test_every_public_name_is_in_the_reference():
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     missing = []
-    for module in ("mbkern", "mbkern.analytic", "mbkern.embed", "mbkern.flops", "mbkern.viz"):
+    for module in ("mbkern", "mbkern.analytic", "mbkern.embed", "mbkern.export", "mbkern.flops", "mbkern.forces",
+                   "mbkern.sweeps", "mbkern.viz"):
         package = importlib.import_module(module)
         prefix = module.removeprefix("mbkern").lstrip(".")
         for name in package.__all__:

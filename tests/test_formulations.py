@@ -310,7 +310,7 @@ def inverse_reference(model, q, u, udot):
 
 def test_unknown_methods_list_the_known():
     model = mb.zoo.chain(2)
-    with pytest.raises(MethodError, match="emh-ldl, emh-lu, dah, hzu, auto"):
+    with pytest.raises(MethodError, match=r"emh-ldl, emh-lu, dah, hzu, newton-euler-ldl, .*, appell, auto"):
         mb.System(model, "cholesky")
     system = mb.System(model)
     with pytest.raises(MethodError, match="newton-euler-ldl, newton-euler-lu, lagrange-2, lagrange-1"):

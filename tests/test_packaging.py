@@ -24,6 +24,11 @@ def test_the_changelog_knows_the_version():
     assert "## [Unreleased]" in changelog and f"## [{mbkern.__version__}]" in changelog
 
 
+def test_an_editable_install_is_a_path():
+    """An import hook, which setuptools would take for this layout, is nothing that mypy and Pylance follow."""
+    assert PROJECT["tool"]["distutils"]["editable_wheel"]["mode"] == "compat"
+
+
 def test_one_licence_everywhere():
     assert PROJECT["project"]["license"] == "BSD-3-Clause"
     assert "BSD 3-Clause License" in (ROOT / "LICENSE").read_text()

@@ -22,6 +22,27 @@ def test_every_python_block_runs(tmp_path, monkeypatch):
             pytest.fail(f"README block {number} failed: {error!r}\n{block}")
 
 
+def test_the_output_shown_is_the_output(tmp_path, monkeypatch, capsys):
+    """Word by word; of the numbers, those that rounding does not touch."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(BLOCKS[0], "README block 0", "exec"), {})
+    shown = re.search(r"```text\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL).group(1)
+    number = r"\d[\d.e+-]*"
+    printed = capsys.readouterr().out
+    assert re.sub(number, "#", printed) == re.sub(number, "#", shown)
+    assert printed.splitlines()[0].split(",")[1] == shown.splitlines()[0].split(",")[1]  # t = 0 .. 5 s
+    assert (tmp_path / "cart.html").exists()
+
+
+def test_it_is_a_front_page():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 170
+
+
+def test_pictures_and_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", README.read_text(encoding="utf-8")):
+        assert (README.parent / target).exists(), target
+
+
 def test_ci_does_what_the_readme_says():
     ci = (README.parent / ".ci" / "run").read_text(encoding="utf-8")
     readme = README.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import mbkern.integrate  # noqa: F401  # a package before its parts, see `mbkern
 
 from . import appell, cases, ode45
 from .conditioning import Conditioning
-from .counts import count_equations
+from .counts import Method, count_equations, table1
 from .formulation import Formulation
 from .functions import Constraints, Dynamics, QuasiVelocities
 from .ignorable import Ignorable, IgnorableReport, ignorable
@@ -22,6 +22,6 @@ from .trajectory import Crossings, Switch, Trajectory
 
 __all__ = [
     "Conditioning", "Constraints", "Crossings", "Dynamics", "Formulation", "Ignorable", "IgnorableReport", "Kane",
-    "Lagrange", "Maggi", "QuasiVelocities", "Switch", "Trajectory", "Volterra", "appell", "cases", "count_equations",
-    "ignorable", "ode45",
+    "Lagrange", "Maggi", "Method", "QuasiVelocities", "Switch", "Trajectory", "Volterra", "appell", "cases",
+    "count_equations", "ignorable", "ode45", "table1",
 ]

@@ -6,7 +6,7 @@ the accelerations. See :mod:`mbkern.core.appell` for the formulas; all of it is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,10 @@ from .. import inputs, plain
 from ..core import appell as kernels
 from ..core import constants as _L
 from ..errors import ModelError
+from ..explain import drive_fault
 from ..inputs import Array
 from ..model.checks import show
+from ..model.model import Model
 from ..system import System
 
 _layout = plain.load("appell")
@@ -102,7 +104,7 @@ def coefficients(system: System, q: ArrayLike, t: float = 0.0) -> Coefficients:
     (85, True)
     """
     model = _checked(system).model
-    q, t, n = inputs.configuration(q, model), inputs.time(t), model.nv
+    q, t, n = inputs.configuration(q, model), _time(t, model), model.nv
     A, K, D, H = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros((n, n)), np.zeros(n)
     with system.binding.lent(_layout.appell_size(system.block)) as (_, block, work):
         count = kernels.coefficients(block, t, q, A.reshape(-1), K.reshape(-1), D.reshape(-1), H, work)
@@ -120,7 +122,7 @@ def gravity_forces(system: System, q: ArrayLike, t: float = 0.0) -> Array:
     array([-37.936,  39.171,   0.331,  -2.317])
     """
     model = _checked(system).model
-    q, t, out = inputs.configuration(q, model), inputs.time(t), np.empty(model.nv)
+    q, t, out = inputs.configuration(q, model), _time(t, model), np.empty(model.nv)
     with system.binding.lent() as (_, block, work):
         kernels.gravity_forces(block, t, q, out, work)
     return out
@@ -174,6 +176,15 @@ def evaluations(system: System) -> int:
     """
     n = _checked(system).model.nv
     return 1 + 2 * n + n * (n - 1) // 2
+
+
+def _time(t: Any, model: Model) -> float:
+    """A time at which all drives have values."""
+    checked = inputs.time(t)
+    fault = drive_fault(model, checked)
+    if fault is not None:
+        raise fault
+    return checked
 
 
 def _checked(system: System) -> System:

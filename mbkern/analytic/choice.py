@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 from ..errors import StateError
 from ..inputs import Array
@@ -129,7 +129,7 @@ def with_speed_of(mechanism: Mechanism, quasi: Quasi, released: Ignorable) -> Qu
     def rates(t, q, v, Y, Z, out):
         rate(t, q, v, Y[:n], Z[:n], out[:n])
 
-    compiled = isinstance(f, Dispatcher) and (rate is None or isinstance(rate, Dispatcher))
+    compiled = is_jitted(f) and (rate is None or is_jitted(rate))
     jit = njit if compiled else (lambda function: function)
     names = (*quasi.names, f"{released.name}'")
     return QuasiVelocities(jit(values), n + 1, names, None if rate is None else jit(rates))

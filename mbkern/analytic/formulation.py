@@ -262,6 +262,8 @@ class Formulation:
         if self._method <= C.MAGGI:
             return rates[:self.m]
         frame, m, nu = self._frame, self.m, self.setup.nu
+        if self.setup.large:
+            return take(frame, C.AT_LINEAR, self.setup.linear_size)[-m:].copy()
         if frame[C.NOW_TRIANGULAR] == 0.0:
             return take(frame, C.AT_W, m, nu) @ rates[:nu] + take(frame, C.AT_GAMMA, m)
         # M_I vdot = -h_I for the ignorable speeds
@@ -270,6 +272,37 @@ class Formulation:
         vdot[N] = take(frame, C.AT_E, nu)
         vdot[I] = np.linalg.solve(M[np.ix_(I, I)], -h[I] - M[np.ix_(I, N)] @ vdot[N])
         return vdot
+
+    def multipliers(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """The multipliers lambda (r) of the constraints: M vdot + h = Q + a^T lambda.
+
+        a^T lambda are the generalized forces that keep the constraints, in N and N m. They are the same in all
+        formulations, also in those that do without them.
+
+        Parameters
+        ----------
+        q : (nq,)
+        v : (m,)
+            Speeds, which must satisfy the constraints.
+        t : float
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> cart = mb.analytic.cases.cart()
+        >>> lagrange = mb.analytic.Lagrange(cart.system, constraints=cart.constraints)
+        >>> kane = mb.analytic.Kane(cart.system, constraints=cart.constraints)
+        >>> lagrange.multipliers(cart.q0, cart.v0).round(6), kane.multipliers(cart.q0, cart.v0).round(6)
+        (array([1.22625]), array([1.22625]))
+        """
+        vdot, frame, m, r = self.accelerations(q, v, t), self._frame, self.m, self.r
+        if r == 0:
+            return np.empty(0)
+        if self.setup.large:
+            return take(frame, C.AT_LINEAR, self.setup.linear_size)[-m - r:-m].copy()
+        M, h, Q = take(frame, C.AT_M, m, m), take(frame, C.AT_H, m), take(frame, C.AT_Q, m)
+        a = take(frame, C.AT_A, r, m)
+        return np.asarray(np.linalg.solve(a @ a.T, a @ (M @ vdot + h - Q)), float)
 
     def conditioning(self, q: ArrayLike | None = None, t: float = 0.0) -> Conditioning:
         """How near S is to singular at a configuration (for Lagrange: the matrix with multipliers).

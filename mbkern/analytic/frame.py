@@ -20,6 +20,9 @@ from .functions import Callback, Constraints, Dynamics, QuasiVelocities, callbac
 from .ignorable import Ignorable, whole_free_joints
 from .named import NamedSpeeds
 
+# O(N) sweeps are faster than M itself from LARGE speeds on, and FOR_EACH more for each constraint or ignored coordinate
+LARGE, FOR_EACH = 16, 4
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -136,7 +139,7 @@ class Setup:
     @cached_property
     def rails(self) -> int:
         """How many of the first nodes are slides along ignorable coordinates."""
-        if self.method != C.VOLTERRA or isinstance(self.system, Dynamics) or self.rheonomic:
+        if self.method != C.VOLTERRA or isinstance(self.system, Dynamics) or self.rheonomic or self.large:
             return 0
         speeds = {entry.speed for entry in self.ignorable if entry.quaternion < 0}
         block = self.system.block
@@ -144,6 +147,16 @@ class Setup:
             if element.nv != 1 or not element.slides or block[places.node_row(node) + L.VI] not in speeds:
                 return node
         return int(block[L.N_NODES])
+
+    @cached_property
+    def large(self) -> bool:
+        """Whether O(N) sweeps of the tree take the place of its mass matrix."""
+        return isinstance(self.system, System) and self.m >= LARGE + FOR_EACH * (self.r + len(self.ignorable))
+
+    @property
+    def linear_size(self) -> int:
+        """Numbers that the sweeps of a large tree need, see `mbkern.core.quasi_linear`; vdot is at their end."""
+        return (2 * (1 + self.r) + 1) * self.m + self.r * (self.r + 1)
 
     @property
     def rheonomic(self) -> bool:
@@ -171,7 +184,8 @@ def _template(setup: Setup) -> Array:
              C.AT_H: m, C.AT_A: r * m + 2 * r, C.AT_Y: nu * m + 2 * nu, C.AT_Q: m, C.AT_V: m, C.AT_ORDER: m,
              C.AT_W: m * nu, C.AT_P: m * nd, C.AT_GAMMA: m, C.AT_B: (s + r) * m, C.AT_C: s + r,
              C.AT_X: (m + r) ** 2, C.AT_E: m * m + m + r, C.AT_F: 2 * m + r, C.AT_REST: m,
-             C.AT_PATTERN: 2 * m, C.AT_ROWS: nu * C.IGNORABLE, C.AT_PLACES: m, C.AT_AXES: 3 * setup.rails**2}
+             C.AT_PATTERN: 2 * m, C.AT_ROWS: nu * C.IGNORABLE, C.AT_PLACES: m, C.AT_AXES: 3 * setup.rails**2,
+             C.AT_LINEAR: setup.linear_size}
     if tree:
         sizes[C.AT_BLOCK] = setup.system.block.size  # type: ignore[union-attr]
         sizes[C.AT_TREE] = setup.system.binding.work_size  # type: ignore[union-attr]
@@ -188,6 +202,8 @@ def _template(setup: Setup) -> Array:
         header[place] = call.address
     if tree:
         header[C.MASS_CALL], header[C.BIAS_CALL] = quasi_tree.tree_mass.address, quasi_tree.tree_bias.address
+        if setup.large:
+            header[C.MASS_CALL], header[C.SOLVE_CALL] = quasi_tree.tree_rows.address, quasi_tree.tree_solve.address
         if setup.nq != m:
             header[C.RATES_CALL] = quasi_tree.tree_rates.address
     frame[:C.HEADER] = header
@@ -202,6 +218,7 @@ def _template(setup: Setup) -> Array:
         frame[C.DIAGONAL] = setup.diagonal
     if not isinstance(setup.quasi, QuasiVelocities):
         frame[C.SELECTED] = 1.0
+        part(C.AT_W).reshape(m, nu)[list(speeds[:nu])] = np.eye(nu)
     elif setup.triangular:
         singles = setup.singles
         frame[C.N_SINGLE] = len(singles)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numba import carray, cfunc
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
-from ..callbacks import attempt
+from ..callbacks import succeeds
 from ..core.cabi import LOAD, address_of
 from ..core.checks import CALLBACK_FAILED
 from ..core.number import array_at
@@ -258,7 +258,7 @@ def callback(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int)
 
     Kinds: "matrix" (constraints, quasi-velocities), "rate" (of these alone), "force", "mass" or "bias".
     """
-    if all(f is None or isinstance(f, Dispatcher) for f in functions):
+    if all(f is None or is_jitted(f) for f in functions):
         made = _compiled(kind, functions, nq, m, count)
         return Callback(made, made.address)
     return _interpreted(kind, functions, nq, m, count)
@@ -274,9 +274,8 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, n + 2 * count)
             for i in range(n + 2 * count):
                 numbers[i] = 0.0
-            good, _ = attempt(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)),
-                                  numbers[n:n + count], numbers[n + count:]))
-            if good:
+            if succeeds(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
+                            numbers[n + count:])):
                 header[STATUS] = before
     elif kind == "rate":
         def call(t, q, v, out, user):
@@ -285,9 +284,8 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, n + 2 * count)
             for i in range(n + count, n + 2 * count):
                 numbers[i] = 0.0
-            good, _ = attempt(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)),
-                                  numbers[n:n + count], numbers[n + count:]))
-            if good:
+            if succeeds(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
+                            numbers[n + count:])):
                 header[STATUS] = before
     elif kind == "mass" and functions[1] is not None:
         N = functions[1]
@@ -298,9 +296,8 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, m * m + m)
             for i in range(m * m + m):
                 numbers[i] = 0.0
-            good, _ = attempt(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m))))
-            good_too, _ = attempt(N, (t, carray(q, nq), numbers[m * m:]))
-            if good and good_too:
+            good = succeeds(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m))))
+            if succeeds(N, (t, carray(q, nq), numbers[m * m:])) and good:
                 header[STATUS] = before
     elif kind == "mass":
         def call(t, q, v, out, user):
@@ -309,8 +306,7 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, m * m + m)
             for i in range(m * m + m):
                 numbers[i] = 0.0
-            good, _ = attempt(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m))))
-            if good:
+            if succeeds(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m)))):
                 header[STATUS] = before
     else:
         def call(t, q, v, out, user):
@@ -319,8 +315,7 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
             numbers = carray(out, m)
             for i in range(m):
                 numbers[i] = 0.0
-            good, _ = attempt(f, (t, carray(q, nq), carray(v, m), numbers))
-            if good:
+            if succeeds(f, (t, carray(q, nq), carray(v, m), numbers)):
                 header[STATUS] = before
     try:
         return cfunc(LOAD)(call)

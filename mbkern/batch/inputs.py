@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import inputs
 from ..core.checks import LIMIT
-from ..errors import MethodError, ModelError, SingularInertiaError, StateError
+from ..errors import MethodError, ModelError, NotEnoughMemoryError, SingularInertiaError, StateError
 from ..inputs import Array
 from ..model.checks import show
 from ..model.vary import Varied
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 START: Array = np.zeros(1)  # the default time; nobody writes into it
 
 
-def rows(value: Any, what: str, names: tuple[str, ...], count: int | None = None) -> Array:
+def rows(value: Any, what: str, names: tuple[str, ...], count: int | None = None, first: str = "Q") -> Array:
     """One row of len(names) numbers for each state, row-major; any numbers, NaN included."""
     if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 2 and value.flags.carray and (
             value.shape == (value.shape[0] if count is None else count, len(names))):
@@ -34,21 +34,22 @@ def rows(value: Any, what: str, names: tuple[str, ...], count: int | None = None
     if len(shape) != 2:
         hint = f"; for a single state write {what}[None, :]" if shape == (n,) else ""
         raise StateError(f"{what}: expected shape (B, {n}), one row for each state, got shape {shape}{hint}")
+    if count is not None and shape[0] != count:
+        raise StateError(f"{what}: expected as many rows as {first} ({count}), got {shape[0]}")
     wanted = shape[0] if count is None else count
-    return inputs.real_array(value, what, (wanted, n), f"a row of {n} numbers for each state")
+    try:
+        return inputs.real_array(value, what, (wanted, n), f"a row of {n} numbers for each state")
+    except MemoryError:
+        raise NotEnoughMemoryError(f"{what}: there are not the {8e-9 * wanted * n:.3g} GB of memory for a row-major "
+                                   f"float64 copy of it, {wanted} rows of {n} numbers; give such an array, or take the "
+                                   "states in parts") from None
 
 
 def states(system: System, Q: Any, P: Any, names: tuple[str, str] = ("Q", "P")) -> tuple[Array, Array]:
     """Configurations (B, nq) and momenta (B, nv) of the same states."""
     model = system.model
     q = rows(Q, names[0], model.coordinate_names)
-    try:
-        count = len(P)
-    except TypeError:
-        count = q.shape[0]
-    if count != q.shape[0]:
-        raise StateError(f"{names[1]}: expected as many rows as {names[0]} ({q.shape[0]}), got {count}")
-    return q, rows(P, names[1], model.speed_names, q.shape[0])
+    return q, rows(P, names[1], model.speed_names, q.shape[0], names[0])
 
 
 def _dimensions(value: Any) -> int:
@@ -80,12 +81,6 @@ def forces(value: Any, system: System, count: int) -> Array:
     if dimensions != 2:
         raise StateError(f"tau: expected shape ({model.nv},) or ({count}, {model.nv}), got {show(value)}")
     return rows(value, "tau", model.speed_names, count)
-
-
-def outputs(value: Any, system: System, count: int) -> tuple[Array, Array]:
-    """The arrays (Qdot, Pdot) that a caller wants filled."""
-    model = system.model
-    return inputs.output_arrays(value, ("Qdot", "Pdot"), ((count, model.nq), (count, model.nv)), "row-major")
 
 
 def parameters(value: Any, system: System, count: int) -> Varied | None:

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import states
 from .. import threads as thread_pool
-from ..callbacks import name_of, raised, state_callback
+from ..callbacks import name_of, raised, state_callback, wants_speeds
 from ..core.number import LANES
 from ..errors import StateError
 from ..inputs import Array
+from ..integrate import entries, options
 from ..integrate import memory as budget
-from ..integrate import options
 from ..integrate.kernels import lane_plan as LP
 from ..integrate.kernels import lane_run as kernels
 from ..integrate.kernels import plan as P
 from ..integrate.progress import Interrupt, Tally
+from ..methods import METHODS
 from ..model.checks import show
+from ..operations import OPERATIONS
+from ..waits import task
 from ..workspace import lanes as memory
 from . import inputs
 from .solution import BatchSolution
@@ -37,8 +41,10 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                    reduce: Any = None, progress: bool = False, reduce_size: Any = 1, max_step: Any = None,
                    parameters: Any = None, first: int = 0) -> BatchSolution:
     """See `mbkern.System.simulate_batch`; `first` is the number that user functions get for the first state."""
-    run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
-              parameters, first)
+    with task("simulate_batch", system):
+        run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
+                  parameters, first)
+        Job(run).chunk()  # compiles, once, before several threads want it and before the clock of the bar starts
     workers = min(thread_pool.count(threads), max(1, run.total // SMALLEST_PIECE))
     pieces = thread_pool.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
     bar = Tally(run.total, "states") if progress else None
@@ -61,7 +67,6 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                     if workers == 1:
                         watch()
 
-        Job(run).chunk()  # compiles, once, before several threads want it
         thread_pool.run(work, workers, watch)
         if bar is not None:
             bar.show(done(), True)
@@ -80,7 +85,7 @@ class Run:
         self.system = system
         self.first = first
         self.method = inputs.integrator(integrator, INTEGRATORS, options.INTEGRATORS)
-        self.Q0, self.P0 = inputs.states(system, Q0, P0, ("Q0", "P0"))
+        self.Q0, self.P0 = inputs.states(system, Q0, P0, ("Q0", f"{system.variable.upper()}0"))
         self.total = total = self.Q0.shape[0]
         if model.nv == 0:
             raise StateError("simulate_batch: the model has no dofs, nothing can move")
@@ -117,13 +122,29 @@ class Run:
         self._alive: list[Any] = []
         if callable(tau):
             self.tau_kind = LP.CALL_TAU
-            callback = state_callback(tau, "tau", model.nq, model.nv, model.nv)
+            callback = state_callback(tau, "tau", model.nq, model.nv, model.nv, *self._converter(tau, "tau"))
             self._alive.append(callback)
             self.tau_call = callback.address
         else:
-            self.tau = inputs.forces(tau, self.system, self.total)
+            self.tau = np.ascontiguousarray(inputs.forces(tau, self.system, self.total))
             one = tau is not None and np.ndim(tau) == 1
             self.tau_kind = LP.NO_TAU if tau is None else LP.ONE_TAU if one else LP.EACH_TAU
+
+    def _converter(self, f: Any, what: str) -> tuple[int, ...]:
+        """What `state_callback` needs to find joint speeds or momenta that the states do not have."""
+        system, speeds = self.system, what == "tau" and wants_speeds(f)
+        if system.variable == "p" and not speeds:
+            return ()
+        if self.varied is not None:
+            raise StateError(
+                f"{what}: {name_of(f)} wants joint speeds, which are not known where each state has a machine of its "
+                "own; expected f(t, q, p, out, i)" if system.variable == "p" else
+                f"{what}: {name_of(f)} wants momenta, which are not known where each state (q, u) has a machine of its "
+                "own; use a method with the state (q, p)")
+        block = system.block
+        if system.variable == "p":
+            return METHODS["emh-ldl"].native_for(block).address, 0, block.ctypes.data, system.binding.work_size
+        return 0, OPERATIONS["momenta"].compiled.one.address, block.ctypes.data, system.binding.work_size
 
     def _output(self, reduce: Any, reduce_size: Any, t_eval: Any) -> None:
         """What is kept: states at some times, or the numbers of a function."""
@@ -147,14 +168,15 @@ class Run:
             raise StateError(
                 f"the output of this run would take {budget.gigabytes(wanted)}, the limit is {budget.gigabytes(most)} "
                 "(a part of the memory that is free); keep less with t_eval or reduce, or take parts of Q0 and P0")
-        self.q, self.p = memory.pair((count, rows), model.nq, model.nv)
+        q, p = memory.pieces(count * rows, (model.nq, model.nv))
+        self.q, self.p = q.reshape(count, rows, model.nq), p.reshape(count, rows, model.nv)
         self.q.fill(np.nan)
         self.p.fill(np.nan)
         self.kept = np.zeros((0, 0))
         self.output = LP.WRITE_TIMES
         if callable(reduce):
             size = options.count(reduce_size, "reduce_size")
-            callback = state_callback(reduce, "reduce", model.nq, model.nv, size)
+            callback = state_callback(reduce, "reduce", model.nq, model.nv, size, *self._converter(reduce, "reduce"))
             self._alive.append(callback)
             self.reduce_call = callback.address
             self.kept = np.zeros((self.total, size))
@@ -176,14 +198,19 @@ class Run:
         model, y = self.system.model, self.fault[LP.FAULT:]
         what, f = ("tau", self._tau) if which == LP.IN_TAU else ("reduce", self._reduce)
         out = np.zeros(model.nv) if which == LP.IN_TAU else self.kept[state].copy()
-        cause = raised(f, t, y[:model.nq].copy(), y[model.nq:].copy(), out, self.first + state)
+        q, x = y[:model.nq].copy(), y[model.nq:].copy()
+        p = states.momenta(self.system, q, x, t)
+        u = [states.speeds(self.system, q, x, t)] if which == LP.IN_TAU and wants_speeds(f) else []
+        cause = raised(f, t, q, p, *u, out, self.first + state)
         why = "an exception" if cause is None else f"{type(cause).__name__}: {cause}"
         return f"the function {name_of(f)!r} for {what} raised {why} (state {state}, t = {t:.9g} s)"
 
     def solution(self) -> BatchSolution:
         """The answer."""
-        span, how = (self.t0, self.t_end), (self.status, self.reached, self.counts, self.system.model, self.failed_at,
-                                            self._raised())
+        span = self.t0, self.t_end
+        tau = np.broadcast_to(self.tau, (self.total, self.tau.shape[1])) if self.tau.size else None
+        how = (self.status, self.reached, self.counts, self.system, self.failed_at, self._raised(), tau,
+               not callable(self._tau), self.varied)
         if self.reduce_call:
             return BatchSolution(self.method.name, span, self.times, None, None, self.kept, *how)
         q, p = (self.q[:, 0], self.p[:, 0]) if self.final else (self.q, self.p)
@@ -194,6 +221,7 @@ class Job:
     """Memory of one thread, see `kernels.lane_plan`."""
 
     def __init__(self, run: Run) -> None:
+        self._run = run  # compiled code knows some of its arrays by their addresses
         system, model = run.system, run.system.model
         nq, nv = model.nq, model.nv
         quaternions = model._quaternions
@@ -218,9 +246,12 @@ class Job:
         vectors = memory.lanes(LP.VECTORS * (nq + nv) + nv + system.binding.work_size)
         scratch = np.zeros(nq + 2 * nv + LP.FAULT + nq + nv)
         self.fault = scratch[nq + 2 * nv:]
-        self._arguments = (plan, num, self.who, lane, vectors, run.atol, run.Q0, run.P0, run.tau, places, values, own,
-                           run.times, run.q, run.p, run.kept, run.status, run.reached, run.failed_at,
-                           run.counts, scratch, np.zeros(1, np.int64))
+        done = np.zeros(1, np.int64)
+        plan[LP.AT_NUM:LP.AT_DONE + 1] = [array.ctypes.data for array in (
+            num, self.who, lane, vectors, run.atol, run.tau, scratch, done)]
+        plan[LP.EVALUATE:LP.SEEK + 1] = entries.parts_on_lanes(run.method.kind)
+        self._arguments = (plan, num, self.who, lane, vectors, run.Q0, run.P0, places, values, own, run.times, run.q,
+                           run.p, run.kept, run.status, run.reached, run.failed_at, run.counts, scratch, done)
         self._budget = max(1, 4000 // max(nv, 1))
 
     def begin(self, begin: int, end: int) -> None:

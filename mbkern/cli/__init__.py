@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import MbkernError, ModelWarning
-from . import flops, info, simulate
+from . import export, flops, info, simulate
 
-COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, **flops.COMMANDS}
+COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, "export": export, **flops.COMMANDS}
 DEFAULT = "simulate"
 
 

@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 
 from ..errors import ModelError
-from ..io import load_mjcf, load_urdf
+from ..io import load_mjcf, load_sdf, load_urdf
 from ..model import zoo
 from ..model.checks import near
 from ..model.model import Model
@@ -27,9 +27,10 @@ FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
     ".json": lambda path, _: load(path),
     ".urdf": lambda path, options: load_urdf(
         path, options.floating_base, mimic=options.mimic, check_inertia=options.check_inertia),
+    ".sdf": lambda path, _: load_sdf(path),
     ".xml": lambda path, options: load_mjcf(path, armature=options.armature),
 }
-REFUSED = (".xacro", ".sdf")
+REFUSED = (".xacro",)
 PLAIN = argparse.Namespace(floating_base=False, mimic="free", check_inertia=False, armature="keep")
 HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.items())}, {', '.join(MACHINES)}, "
         f"or a file ({', '.join(FILES)})")
@@ -39,8 +40,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Options that say how a robot file is read."""
     group = parser.add_argument_group("robot files")
     group.add_argument("--floating-base", action="store_true", help="URDF: the root link moves freely")
-    group.add_argument("--mimic", choices=("free", "fix", "error"), default="free",
-                       help="URDF: joints that mimic others are made free, held or refused; default free")
+    group.add_argument("--mimic", choices=("gear", "free", "fix", "error"), default="free",
+                       help="URDF: joints that mimic others are coupled, made free, held or refused; default free")
     group.add_argument("--check-inertia", action="store_true", help="URDF: refuse inertias that no rigid body has")
     group.add_argument("--armature", choices=("keep", "drop"), default="keep",
                        help="MJCF: rotor inertia is kept or left out; default keep")

@@ -4,7 +4,7 @@ examples:
   python -m mbkern                                  a chain of 20 bodies in space, 10 s
   python -m mbkern chain:100 --time 5 --rtol 1e-6
   python -m mbkern carousel:30 --integrator gauss4 --step 1e-3 --out motion.npz
-  python -m mbkern simulate robot.urdf --time 5 --view run.html
+  python -m mbkern simulate robot.urdf --time 5 --view run.html --picture run.png
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import lazy, plain
+from .. import files, lazy, plain
 from ..errors import IntegrationError, StateError
 from ..integrate.options import INTEGRATORS
 from ..integrate.solution import Solution
-from ..methods import METHODS
+from ..methods import METHODS, STATE_METHODS
 from ..model.model import Model
 from ..system import System
 from .checks import whole, writable
@@ -30,7 +31,7 @@ from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
 OUTPUTS = (".npz", ".csv")
-PICTURE = "mbkern.png"  # where it may not be written, there is none; one that was asked for is an error
+LONG = 2.0  # seconds of a run from which on a terminal shows how far it is
 MOST_FRAMES = 10**7
 INTERRUPTED = "interrupted"  # the status of a solution after ctrl-C
 LARGEST_CHECK = 200  # dofs: its time grows with their cube
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("model", nargs="?", default="chain:20", help=f"{HELP}; default chain:20")
     parser.add_argument("--time", type=float, default=10.0, metavar="S", help="seconds to simulate, default 10")
-    parser.add_argument("--method", default="auto", help=f"right-hand side: {', '.join(METHODS)}, auto")
+    parser.add_argument("--method", default="auto", help=f"right-hand side: {', '.join(STATE_METHODS)}, auto")
     parser.add_argument("--integrator", default="dopri5", help=f"{', '.join(INTEGRATORS)}; default dopri5")
     parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of dopri5, default 1e-6")
     parser.add_argument("--atol", type=float, default=1e-8, help="absolute tolerance of dopri5, default 1e-8")
@@ -52,10 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", "--output", dest="output", metavar="FILE",
                         help=f"write the motion to a file ({', '.join(OUTPUTS)})")
     parser.add_argument("--view", metavar="FILE", help="write an interactive page of the motion (.html)")
-    parser.add_argument("--picture", metavar="FILE", default=PICTURE,
-                        help=f"where to draw it when matplotlib is installed, default {PICTURE}")
-    parser.add_argument("--no-picture", action="store_true", help="draw nothing")
-    parser.add_argument("--progress", action="store_true", help="show a progress bar")
+    parser.add_argument("--picture", metavar="FILE",
+                        help="draw coordinates and energy over time (.png; needs matplotlib)")
+    parser.add_argument("--no-picture", action="store_true", help=argparse.SUPPRESS)  # nothing is drawn unasked now
+    parser.add_argument("--progress", action="store_true",
+                        help=f"show a progress bar from the beginning; in a terminal there is one after {LONG:g} s")
     add_model_arguments(parser)
 
 
@@ -71,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
         raise StateError(f"--seed {options.seed}: expected a whole number, at least 0")
     writable("--output", options.output)
     writable("--view", options.view)
-    if not options.no_picture:
-        writable("--picture", None if options.picture == PICTURE else options.picture)
+    writable("--picture", options.picture)
     if not np.isfinite(options.time) or options.time == 0.0:
         raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
     model = model_named(options.model, options)
@@ -81,15 +82,17 @@ def run(options: argparse.Namespace) -> int:
     if step is None and options.integrator in INTEGRATORS and not INTEGRATORS[options.integrator].adaptive:
         step = 1e-3
     q0 = model.neutral() if options.seed is None else model.random_state(options.seed)[0]
-    p0 = system.momenta(q0, np.zeros(model.nv))
+    p0 = np.zeros(model.nv) if system.variable == "u" else system.momenta(q0, np.zeros(model.nv))
     settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step)
     print(f"{model!r}\nmethod {system.method}, integrator {options.integrator}, {options.time:g} s from rest")
     begin = time.perf_counter()
-    if system.simulate(q0, p0, (0.0, options.time * 1e-6), **settings).status == INTERRUPTED:  # this compiles
+    span = 0.0, options.time * 1e-6
+    if system.simulate(q0, p0, span, t_eval=span, **settings).status == INTERRUPTED:  # this compiles
         raise KeyboardInterrupt
     ready = time.perf_counter()
     times = np.linspace(0.0, options.time, options.frames)
-    solution = system.simulate(q0, p0, (0.0, options.time), t_eval=times, progress=options.progress, **settings)
+    progress: bool | float = True if options.progress else LONG if sys.stderr.isatty() else False
+    solution = system.simulate(q0, p0, (0.0, options.time), t_eval=times, progress=progress, **settings)
     seconds = time.perf_counter() - ready
     report(solution, seconds, ready - begin)
     if options.output:
@@ -100,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
 
         viewer(solution, options.view)
         print(f"wrote {options.view}")
-    if not options.no_picture:
+    if options.picture:
         draw(solution, options.picture)
     if solution.status == INTERRUPTED:
         raise KeyboardInterrupt
@@ -138,29 +141,32 @@ def check(solution: Solution) -> str:
     name = "emh-ldl" if system.method == "dah" else "dah"
     t, q, p = float(solution.t[-1]), solution.q[-1], solution.p[-1]
     qdot, pdot, work = np.empty(q.size), np.empty(p.size), np.zeros(METHODS[name].work_size(system.block))
-    plain.load(METHODS[name].module).rhs(system.block, t, q, p, np.empty(0), qdot, pdot, work)
-    error = max(float(np.abs(a - b).max(initial=0.0)) / max(1.0, float(np.abs(b).max(initial=0.0)))
-                for a, b in zip(system.rhs(q, p, t), (qdot, pdot), strict=True))
+    rates = system.rhs(q, solution.y[-1, q.size:], t)
+    if system.variable == "p":
+        plain.load(METHODS[name].module).rhs(system.block, t, q, p, np.empty(0), qdot, pdot, work)
+        pairs = list(zip(rates, (qdot, pdot), strict=True))
+    else:
+        name = "newton-euler-ldl"
+        plain.load("newton_euler").accelerations(system.block, t, q, solution.u[-1], np.empty(0), pdot, work)
+        pairs = [(rates[1], pdot)]
+    error = max(float(np.abs(a - b).max(initial=0.0)) / max(1.0, float(np.abs(b).max(initial=0.0))) for a, b in pairs)
     return f"rates at the end differ from those of \"{name}\" by {error:.1e} relative"
 
 
 def drift(solution: Solution) -> str:
     """The change of the energy in words."""
     if "energy" not in solution.drift():
-        return "none to report: drives or dampers change the energy"
+        return "none to report: nobody knows what the forces did"
     largest = solution.drift()["energy"]
     kinetic = float(solution.energy().kinetic.max())
     return f"{largest:.3g} J" + (f", {largest / kinetic:.2g} of the largest kinetic energy" if kinetic else "")
 
 
 def write(solution: Solution, path: Path) -> None:
-    """The motion as .npz (all of `Solution.to_dict`) or .csv (t, q, p, energies)."""
+    """The motion as .npz (`Solution.load` reads it) or .csv (t, q, p, energies)."""
     model: Model = solution.system.model
     if path.suffix.lower() == ".npz":
-        data = solution.to_dict()
-        data.pop("events")
-        with open(path, "wb") as file:  # by its very name: numpy would append one more ".npz" to "X.NPZ"
-            np.savez(file, **data)
+        solution.save(path)
         return
     energy = solution.energy()
     names = ["t", *(f"q:{name}" for name in model.coordinate_names), *(f"p:{name}" for name in model.speed_names),
@@ -168,23 +174,20 @@ def write(solution: Solution, path: Path) -> None:
     table = np.column_stack((solution.t, solution.q, solution.p, *energy))
     header = io.StringIO()
     csv.writer(header, lineterminator="").writerow(names)
-    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=header.getvalue(), comments="", encoding="utf-8")
+    files.write(path, lambda file: np.savetxt(file, table, fmt="%.17g", delimiter=",", header=header.getvalue(),
+                                              comments="", encoding="utf-8"), "simulate")
 
 
 def draw(solution: Solution, path: str) -> None:
-    """A picture of the coordinates and the energy, when matplotlib is there."""
+    """A picture of the coordinates and the energy."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("no picture: matplotlib is not installed (pip install matplotlib)")
-        return
+        raise IntegrationError(f"--picture {path}: matplotlib is not installed (pip install matplotlib)") from None
     figure = Figure(figsize=(8, 6), layout="constrained")
     solution.plot(axes=figure.subplots(2, 1, sharex=True))
     try:
         figure.savefig(path, dpi=120)
-    except OSError as error:  # a folder that may not be written to does not spoil the run
-        print(f"no picture: {error}")
-        return
     except ValueError as error:  # matplotlib's word for an unknown kind of file
         raise IntegrationError(f"--picture {path}: {error}") from None
     print(f"drew {path}")

@@ -16,12 +16,13 @@ up for it). S is quadratic in the joint accelerations, so its values at unit arg
 at rest; K and D likewise from speeds e_i, 2 e_i, e_i + e_j. At the actual speeds the same probes give A and the whole
 bias (in the place of H): 1 + 2n + n(n-1)/2 values of S for udot. The weight is no acceleration of the ground here: it
 would make S large, and the rounding error of the differences with it.
+
+To read along: :mod:`mbkern.textbook.appell`.
 """
 
 from .checks import status
 from .drives import evaluate_drives
 from .forces import add_applied_forces
-from .inverse_dynamics import carry_accelerations
 from .jit import inline, kernel, noinline
 from .joints import dofs, put_drive_margins, put_frames
 from .layout import (
@@ -29,7 +30,7 @@ from .layout import (
     get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
 )
 from .momenta import project_forces
-from .newton_euler import put_motions
+from .newton_euler import carry_accelerations, put_motions
 from .number import fma, get, put, smaller, whole
 from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6

@@ -17,8 +17,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy import nan
 
+from .arguments import UNKNOWN, data_of
 from .checks import BAD_SHAPE, OK
-from .entry import UNKNOWN, call_rhs, data_of
+from .entry import call_rhs
 from .jit import c_function, exact
 from .layout import (
     AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, HEADER, LAST_TIME, LOSS, N_BODIES, NQ, NV, ODE_CALL, RHS_CALL, SIZE,
@@ -99,14 +100,21 @@ def loads(frame, user, at, size):
 
 
 @exact
+def own_tau(frame, user, t, q, p):
+    """The tau that belongs to the frame; empty when there is none."""
+    put(frame, STATUS, OK)
+    put(frame, LAST_TIME, t)
+    tau = loads(frame, user, 0, whole(frame, NV) if whole(frame, HAS_TAU) != 0 else 0)
+    if whole(frame, TAU_CALL) != 0:
+        call_load(whole(frame, TAU_CALL), t, q, p, tau, whole(frame, TAU_DATA))
+    return tau
+
+
+@exact
 def joint_forces(frame, user, t, q, p, work):
     """All joint forces that belong to the frame: its tau and what its wrenches do; empty when there are none."""
     nv = whole(frame, NV)
-    put(frame, STATUS, OK)
-    put(frame, LAST_TIME, t)
-    tau = loads(frame, user, 0, nv if whole(frame, HAS_TAU) != 0 else 0)
-    if whole(frame, TAU_CALL) != 0:
-        call_load(whole(frame, TAU_CALL), t, q, p, tau, whole(frame, TAU_DATA))
+    tau = own_tau(frame, user, t, q, p)
     if whole(frame, HAS_WRENCH) != 0:
         total, wrench = loads(frame, user, nv, nv), loads(frame, user, 2 * nv, 6 * whole(frame, N_BODIES))
         if whole(frame, WRENCH_CALL) != 0:
@@ -180,6 +188,13 @@ def evaluate(frame, t, q, p, tau, qdot, pdot, work):
 def ode(t, y, dydt, user):
     frame, work, q, p, qdot, pdot = opened(y, dydt, user)
     evaluate(frame, t, q, p, joint_forces(frame, user, t, q, p, work), qdot, pdot, work)
+
+
+@c_function(ODE)
+def ode_without_wrenches(t, y, dydt, user):
+    """For frames that have none: the sweep over all joints which wrenches need takes longer to compile than this."""
+    frame, work, q, p, qdot, pdot = opened(y, dydt, user)
+    evaluate(frame, t, q, p, own_tau(frame, user, t, q, p), qdot, pdot, work)
 
 
 @c_function(ODE_TAU)

@@ -3,15 +3,17 @@
 Codes: OK; BAD_Q, BAD_P, BAD_TAU (not finite, or beyond what is sensible); BAD_QUATERNION (length not near 1);
 SINGULAR (a margin is not positive: no inertia to move, or a drive without a value); NOT_FINITE (the result
 overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than this machine code); CALLBACK_FAILED
-(a user's function for forces or wrenches raised).
+(a user's function for forces or wrenches raised); BAD_U, BAD_UDOT, BAD_WRENCH, BAD_X as BAD_P.
 """
 
 from .jit import STAMP_NUMBER, exact, inline, noinline
-from .layout import N_NODES, N_QUATERNIONS, QUATERNION, STAMP, margins_at, node_row
+from .layout import N_NODES, QUATERNION, STAMP, margins_at, node_row
 from .number import get, magnitude, whole
 
 OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
 STALE, CALLBACK_FAILED = 9, 10
+BAD_U, BAD_UDOT, BAD_WRENCH, BAD_X = 11, 12, 13, 14
+UNCHECKED = 15  # no code: an input of an operation that is right by construction
 LOSSY = -1  # for Python alone: all is well, but the method has lost digits
 
 ANGLE_LIMIT = 1e12  # beyond it sincos is not exact any more, and a float64 angle no longer means much
@@ -62,30 +64,6 @@ def bad_quaternion(block, q):
 
 
 @exact
-def check_numbers(q, p, tau):
-    """Code of what is wrong with the sizes of the arguments of a right-hand side."""
-    if beyond(q, ANGLE_LIMIT):
-        return BAD_Q
-    if beyond(p, LIMIT):
-        return BAD_P
-    if beyond(tau, LIMIT):
-        return BAD_TAU
-    return OK
-
-
-@exact
-def check_state(block, q, p, tau):
-    """Code of what is wrong with the arguments of a right-hand side."""
-    code = check_numbers(q, p, tau)
-    if code != OK:
-        return code
-    if whole(block, N_QUATERNIONS) > 0 and bad_quaternion(block, q) >= 0:
-        return BAD_QUATERNION
-    return OK
-
-
-
-@exact
 def status(block, work):
     """OK, or SINGULAR when a margin in the workspace is not positive."""
     margins = margins_at(block)
@@ -93,8 +71,3 @@ def status(block, work):
     for i in range(whole(block, N_NODES)):
         bad += not (get(work, margins + i) > 0.0)
     return SINGULAR if bad != 0 else OK
-
-
-@exact
-def check_result(qdot, pdot):
-    return NOT_FINITE if beyond(qdot, 1e300) or beyond(pdot, 1e300) else OK

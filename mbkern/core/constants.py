@@ -23,15 +23,23 @@ HAS_WRENCH, WRENCH_CALL, WRENCH_DATA = 24, 25, 26
 ODE_CALL = 27  # address of the right-hand side that the frame was made for
 MASS_SIZE = 28  # numbers of the mass matrix along the paths to the root (DAH)
 MULTIPLIERS_SIZE = 29  # numbers of the matrix of the multipliers (HZU)
-RHS_CALL = 30  # of a frame: address of the method's right-hand side (:mod:`.entry`), 0 when it is not compiled yet
+PLAN = 30  # of a frame for calls from Python: address of its plan (:mod:`.entry`)
+RHS_CALL = 30  # of a frame for C callers: address of the method's right-hand side (:mod:`.operations`)
 HAS_ROTORS = 31  # whether any dof has armature
 ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
 ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
-ONLY_HINGES = 36  # whether all nodes are hinges, see CASE
+# 1 where all nodes are hinges, see CASE; -1 where frames have no bodies of their own (:mod:`.bare`), 0 otherwise
+ONLY_HINGES = 36
 LAST_TIME = 37  # of a frame for C callers: t of its last call
 # of a frame: the largest loss of its calls so far (C callers); from where on a loss is reported (0: never)
 LOSS, LOSS_LIMIT = 38, 39
-HEADER = 40
+# of a frame for C callers whose state is (q, u) and who has functions of p: address of the operation "momenta"
+MOMENTA_CALL = 39
+AT_CONSTRAINTS = 40  # where the section of the constraints begins; 0: there are none (:mod:`.constraint_layout`)
+# of a frame for C callers: addresses of the operations that give true momenta, and that close loops (0: they stay open)
+GAUGE_CALL, CLOSE_CALL = 41, 42
+ENGINE_CALLS = 43  # 3, addresses of the functions of :mod:`.constrained_engine` (zero in a model's own block)
+HEADER = 46
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -42,7 +50,8 @@ DEPTH = 27  # dofs on the way to the root, its own not counted
 # PLACE_G = Gz(turn) Gx(tilt) Gz(spin), cosine and sine of each (:mod:`.turns`); frames are turned about their own z
 # axis so that the last child of a node needs no spin
 TURN, TILT, SPIN = 28, 30, 32
-# no child, a revolute node on another node, no rotor: needs no sums; no child otherwise; a last child joined BESIDE
+# no child, a revolute node on another node, no rotor: needs no sums (-1: a frame that has no bodies of its own); no
+# child otherwise; a last child joined BESIDE
 IS_LEAF, IS_END, IS_LAST = 34, 35, 36
 ROUTE = 37  # how the node is joined to its parent, one of these:
 # IN_LINE: a last child without spin; SQUARE: such a one without offset, its tilt a quarter turn, on a frame that has no
@@ -57,7 +66,9 @@ ALONG_X, ALONG_Z = 41, 42  # the offset of a chained node: along x of its parent
 HOME = 43  # where on its axis the frame would be by the description of the joint
 DOFS, QUATERNION = 44, 45  # number of dofs (0: driven); place of its quaternion in q (-1: none)
 PITCH = 46  # of a screw: how far it moves along its axis for a turn by one radian; 0 for all other kinds
-NODE = 47
+# what rounding may have left of a pivot, as a part of the node's inertia; 0 where nothing was subtracted or rounded
+TOLERANCE = 47
+NODE = 48
 
 # ---- body row of the block ----
 BODY_NODE, FIRST_NODE, N_JOINT_NODES, BODY_PARENT, BODY_V, BODY_DOFS = 0, 1, 2, 3, 4, 5
@@ -78,7 +89,11 @@ STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3
 BEFORE, N_BEFORE, MASS_ROW = 4, 5, 6
 # inertia of its rotor, and which multiplier of its body is that of the rotor (HZU; -1: none)
 ARMATURE, MULTIPLIER = 7, 8
-COORDINATE = 9
+# a *run* are dofs numbered one after the other of which each is the only one that the one before it carries: the first
+# and the last one of its own run; and whose memory it uses in recursions that pass something on from dof to dof, that
+# of the last one that it carries
+RUN_FIRST, RUN_LAST, SHARED_PLACE = 9, 10, 11
+COORDINATE = 12
 
 # ---- drive row of the block: kind, and six numbers that the kind explains ----
 DRIVE_KIND, DRIVE_DATA = 0, 1
@@ -98,3 +113,15 @@ WORK = 60
 W_DRIFT, W_W = W_MOMENT, W_P
 
 DRIVE_VALUES = 4  # x, dx/dt, d2x/dt2, margin (positive when t is within the drive's range and all is finite)
+
+# ---- scratch of an operation (:mod:`.inverse_mass`) ----
+# row of a dof, all in world axes: its twist e, K = C^T M* e / D, 1/D, the way from the dof before it to its own node
+DOF_E, DOF_K, DOF_D, DOF_WAY = 0, 6, 12, 13
+# whether e has a linear part; of the first dof of a run, the last columns that reached the run
+DOF_MOVES, DOF_MARK = 16, 17
+DOF_ROW = 18
+DOF_F = DOF_K  # of the mass matrix (:mod:`.mass_matrix`): F in the place of K
+# row of a dof in two columns: phi or v of those that use its memory, and its own y
+LEFT_V, LEFT_Y, RIGHT_V, RIGHT_Y = 0, 6, 7, 13
+PAIR_ROW = 14
+ALIGNMENT = 8  # numbers of a cache line

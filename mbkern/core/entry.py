@@ -1,64 +1,32 @@
-"""The right-hand sides: one C function per method, and what Python calls.
+"""What Python calls: an operation on arrays. Shapes and shared memory are checked here, numbers by the operation.
 
-    intp f(double t, intp q, intp p, intp tau, intp qdot, intp pdot, intp block, intp work)
+A call from Python pays for every argument, so all but the arrays come as the address of one array, the *frame*: the
+block, and behind it the workspace. What is to be done is in the *plan* of the frame, a list of words whose address is
+in its header:
 
-All but t are addresses of float64 numbers, tau 0 when there is none. It checks the numbers, evaluates, checks the
-answer, and returns a code of :mod:`.checks`. All that needs no method of its own, here and in :mod:`.cabi`, calls such
-a function by its address: a method is compiled once.
+    FUNCTION   address of the operation (:mod:`.operations`)
+    INPUTS     how many of the arrays are inputs
+    LOSSES     whether the operation may lose digits: then the answer is LOSSY instead of OK when its estimate of the
+               loss is beyond the frame's limit
+    TYPE       address of the type of NumPy's arrays
+    SLOTS      for each array: which argument of the operation it is; and behind the last
+    shapes     of the arrays, see `fits`; an optional input that is not given is not among the arrays
 
-What Python calls checks the shapes. Block and workspace come as one array, the *frame*: the block, and behind it the
-workspace; it knows the address of the function. A call from Python pays for every array argument, so the quick form
-takes the address of the frame, and no tau. Where a method may lose digits, both answer LOSSY instead of OK when its
-estimate of the loss is beyond the frame's limit.
+The functions differ by the number of arrays only.
 """
 
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from . import extended, extended_lu, multipliers, reduced
-from .checks import BAD_SHAPE, BAD_T, LIMIT, LOSSY, OK, STALE, check_numbers, check_result, check_state, stale, status
-from .drives import evaluate_drives
-from .forces import add_applied_forces, add_joint_forces
-from .jit import c_function, checked, exact
-from .layout import LOSS_LIMIT, NQ, NV, ONLY_HINGES, RHS_CALL, SIZE, loss_at
+from .arguments import UNKNOWN, are_plain, call_operation, fits, integers_at, placed, share_memory, stack_words
+from .atomics import WORD
+from .checks import BAD_SHAPE, LOSSY, OK
+from .jit import checked, exact
+from .layout import LOSS_LIMIT, NQ, NV, PLAN, SIZE, loss_at
 from .number import array_at, get, whole
+from .templates import bound
 
-UNKNOWN = 2**31  # length of an array that is known by its address only; no kernel asks for it
-
-RHS = types.intp(types.float64, *[types.intp] * 7)
-
-
-@intrinsic
-def call_rhs(typingctx, address, t, q, p, tau, qdot, pdot, block, work):
-    """Call the function with signature `RHS` at `address`."""
-    def codegen(context, builder, sig, args):
-        word = ir.IntType(types.intp.bitwidth)
-        function_type = ir.FunctionType(word, [ir.DoubleType(), *[word] * 7])
-        return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
-    return types.intp(types.intp, types.float64, *[types.intp] * 7), codegen
-
-
-@intrinsic
-def data_of(typingctx, array):
-    """Address of the numbers of an array."""
-    def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        return builder.ptrtoint(data, ir.IntType(types.intp.bitwidth))
-    return types.intp(array), codegen
-
-
-@exact
-def overlaps(a, b):
-    """Whether two contiguous arrays of 8-byte numbers share memory."""
-    return data_of(a) < data_of(b) + 8 * b.size and data_of(b) < data_of(a) + 8 * a.size
-
-
-@exact
-def aliases(first, second, q, p):
-    """Whether writing results to `first` and `second` would change each other or what is still to be read."""
-    return (overlaps(first, second) or overlaps(first, q) or overlaps(first, p) or overlaps(second, q)
-            or overlaps(second, p))
+FUNCTION, INPUTS, LOSSES, TYPE, SLOTS = 0, 1, 2, 3, 4
+MOST = 8  # arguments of an operation
 
 
 @exact
@@ -70,119 +38,89 @@ def with_loss(code, frame):
     return code
 
 
-# ---- what Python calls ----
-@checked
-def rhs(frame, t, q, p, tau, qdot, pdot):
-    """For arguments of the right type that share no memory; BAD_SHAPE also when the function is not compiled yet."""
-    nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
-    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
-        return BAD_SHAPE
-    if tau.shape[0] != 0 and tau.shape[0] != nv:
-        return BAD_SHAPE
-    code = call_rhs(call, t, data_of(q), data_of(p), data_of(tau) if tau.shape[0] > 0 else 0, data_of(qdot),
-                    data_of(pdot), data_of(frame), data_of(frame) + 8 * whole(frame, SIZE))
-    return with_loss(code, frame)
-
-
-@checked
-def quick(address, t, q, p, qdot, pdot):
-    """The frame by its address, no tau; BAD_SHAPE also when the results would be written over what is to be read."""
-    frame = array_at(address, UNKNOWN)
-    nq, nv, call = whole(frame, NQ), whole(frame, NV), whole(frame, RHS_CALL)
-    if q.shape[0] != nq or p.shape[0] != nv or qdot.shape[0] != nq or pdot.shape[0] != nv or call == 0:
-        return BAD_SHAPE
-    if aliases(qdot, pdot, q, p):
-        return BAD_SHAPE
-    code = call_rhs(call, t, data_of(q), data_of(p), 0, data_of(qdot), data_of(pdot), address,
-                    address + 8 * whole(frame, SIZE))
-    return with_loss(code, frame)
-
-
-# ---- the methods ----
 @exact
-def arrays(q, p, tau, qdot, pdot, block, work):
-    """The addresses as arrays."""
+def run(frame, t, arrays):
+    """Run the operation of a frame on a tuple of arrays."""
+    memory = array_at(frame, UNKNOWN)
+    plan = whole(memory, PLAN)
+    words = integers_at(plan, UNKNOWN)
+    slots = plan + WORD * SLOTS
+    if not fits(slots + WORD * len(arrays), arrays) or share_memory(words[INPUTS], arrays) or not are_plain(
+            words[TYPE], words[INPUTS], arrays):
+        return BAD_SHAPE
+    code = call_operation(words[FUNCTION], t, placed(slots, MOST, arrays), frame, frame + 8 * whole(memory, SIZE))
+    return with_loss(code, memory) if words[LOSSES] != 0 else code
+
+
+def call_2(frame, t, a, b):
+    return run(frame, t, (a, b))
+
+
+def call_3(frame, t, a, b, c):
+    return run(frame, t, (a, b, c))
+
+
+def call_4(frame, t, a, b, c, d):
+    return run(frame, t, (a, b, c, d))
+
+
+def call_5(frame, t, a, b, c, d, e):
+    return run(frame, t, (a, b, c, d, e))
+
+
+def call_6(frame, t, a, b, c, d, e, f):
+    return run(frame, t, (a, b, c, d, e, f))
+
+
+def call_7(frame, t, a, b, c, d, e, f, g):
+    return run(frame, t, (a, b, c, d, e, f, g))
+
+
+TEMPLATES = {2: call_2, 3: call_3, 4: call_4, 5: call_5, 6: call_6, 7: call_7}
+_made: dict = {}
+
+
+def entry_for(dimensions):
+    """The function for arrays with these numbers of dimensions, a tuple, compiled for them and nothing else.
+
+    One function for each, so that an array of another number of dimensions is refused before its shape is read.
+    """
+    if dimensions not in _made:
+        name = "call_" + "_".join(map(str, dimensions))
+        function = checked(bound(TEMPLATES[len(dimensions)], name))
+        function.compile((types.intp, types.float64, *[types.Array(types.float64, n, "C") for n in dimensions]))
+        function.disable_compile()
+        _made[dimensions] = function
+    return _made[dimensions]
+
+
+# ---- right-hand sides, for other compiled code ----
+Q, P, TAU, QDOT, PDOT = 0, 2, 4, 6, 8  # words of their arguments
+
+
+@exact
+def call_rhs(address, t, q, p, tau, qdot, pdot, block, work):
+    """Call the right-hand side at `address`; the arguments are addresses, tau 0 when there is none."""
     constants = array_at(block, UNKNOWN)
     nq, nv = whole(constants, NQ), whole(constants, NV)
-    return (constants, array_at(q, nq), array_at(p, nv), array_at(tau, nv if tau != 0 else 0), array_at(qdot, nq),
-            array_at(pdot, nv), array_at(work, UNKNOWN))
+    arguments = stack_words(10)
+    words = integers_at(arguments, 10)
+    words[Q], words[Q + 1] = q, nq
+    words[P], words[P + 1] = p, nv
+    words[TAU], words[TAU + 1] = tau, nv if tau != 0 else 0
+    words[QDOT], words[QDOT + 1] = qdot, nq
+    words[PDOT], words[PDOT + 1] = pdot, nv
+    return call_operation(address, t, arguments, block, work)
 
 
 @exact
-def prepared(block, t, q, p, tau, work):
-    """Code of what forbids the sweeps, and the drive values."""
-    if stale(block):
-        return STALE
-    if not abs(t) <= LIMIT:
-        return BAD_T
-    code = check_state(block, q, p, tau)
-    if code == OK:
-        evaluate_drives(block, t, work)
-    return code
-
-
-@exact
-def concluded(block, qdot, pdot, work):
-    """Code of what the sweeps found."""
-    code = status(block, work)
-    return check_result(qdot, pdot) if code == OK else code
-
-
-@c_function(RHS)
-def rhs_emh_ldl(t, q, p, tau, qdot, pdot, block, work):
-    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, x, y, forces, memory)
-    if code == OK:
-        # its sweeps one by one: as one function they would be compiled once more
-        extended.backward(constants, x, y, memory)
-        extended.forward(constants, x, y, xdot, ydot, memory)
-        add_joint_forces(constants, x, forces, ydot, memory)
-        code = concluded(constants, xdot, ydot, memory)
-    return code
-
-
-@c_function(RHS)
-def rhs_emh_ldl_of_hinges(t, q, p, tau, qdot, pdot, block, work):
-    """`rhs_emh_ldl` for a tree of hinges, the same bits: it is compiled in half the time."""
-    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    if stale(constants) or whole(constants, ONLY_HINGES) == 0:
-        return STALE
-    if not abs(t) <= LIMIT:
-        return BAD_T
-    code = check_numbers(x, y, forces)
-    if code == OK:
-        extended.backward_of_hinges(constants, x, y, memory)
-        extended.forward_of_hinges(constants, xdot, ydot, memory)
-        add_applied_forces(constants, x, forces, ydot, memory)
-        code = concluded(constants, xdot, ydot, memory)
-    return code
-
-
-@c_function(RHS)
-def rhs_emh_lu(t, q, p, tau, qdot, pdot, block, work):
-    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, x, y, forces, memory)
-    if code == OK:
-        extended_lu.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = concluded(constants, xdot, ydot, memory)
-    return code
-
-
-@c_function(RHS)
-def rhs_dah(t, q, p, tau, qdot, pdot, block, work):
-    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, x, y, forces, memory)
-    if code == OK:
-        reduced.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = concluded(constants, xdot, ydot, memory)
-    return code
-
-
-@c_function(RHS)
-def rhs_hzu(t, q, p, tau, qdot, pdot, block, work):
-    constants, x, y, forces, xdot, ydot, memory = arrays(q, p, tau, qdot, pdot, block, work)
-    code = prepared(constants, t, x, y, forces, memory)
-    if code == OK:
-        multipliers.sweeps(constants, x, y, forces, xdot, ydot, memory)
-        code = concluded(constants, xdot, ydot, memory)
-    return code
+def call_momenta(address, t, q, u, p, block, work):
+    """Call the operation "momenta" at `address` likewise."""
+    constants = array_at(block, UNKNOWN)
+    nq, nv = whole(constants, NQ), whole(constants, NV)
+    arguments = stack_words(6)
+    words = integers_at(arguments, 6)
+    words[0], words[1] = q, nq
+    words[2], words[3] = u, nv
+    words[4], words[5] = p, nv
+    return call_operation(address, t, arguments, block, work)

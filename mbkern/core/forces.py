@@ -19,13 +19,18 @@ def add_joint_forces(block, q, tau, pdot, work):
 @inline
 def add_applied_forces(block, q, tau, pdot, work):
     """Add tau, springs and dampers."""
-    nv = whole(block, NV)
     if tau.shape[0] > 0:
-        for j in range(nv):
+        for j in range(whole(block, NV)):
             put(pdot, j, get(pdot, j) + get(tau, j))
+    add_passive_forces(block, q, pdot, work)
+
+
+@inline
+def add_passive_forces(block, q, pdot, work):
+    """Add springs and dampers."""
     if whole(block, HAS_PASSIVE) != 0:
         speeds = speeds_at(block)
-        for j in range(nv):
+        for j in range(whole(block, NV)):
             row = coordinate_row(block, j)
             put(pdot, j, fma(-get(block, row + DAMPING), get(work, speeds + j), get(pdot, j)))
             qi = whole(block, row + SPRING_QI)

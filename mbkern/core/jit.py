@@ -116,9 +116,20 @@ else:
             return self._compiled
 
         @property
+        def ready(self):
+            """Whether it has been compiled or loaded."""
+            return self._compiled is not None
+
+        @property
         def address(self):
             """Where it is in memory."""
             return self.compiled.address
+
+        @property
+        def code(self):
+            """(symbol, LLVM code as text): the same function for whoever makes machine code of it elsewhere."""
+            with parts.compiler_lock, no_collections():
+                return parts.c_code(self._function, self._signature, _stamp(self._function))
 
     def c_function(signature):
         """Compile on first use to a C function without fast-math flags, cache on disk."""

@@ -3,7 +3,7 @@
 A node has a frame X in its parent's, n dofs with constant unit twists e in its own frame, or a prescribed motion
 along one. All other files are written on these functions alone (but the hot path, :mod:`.extended`):
 
-    structure       `dofs`, `is_driven`, `drive_of`, `quaternion_place`, `drops_rotor`
+    structure       `dofs`, `is_driven`, `drive_of`, `quaternion_place`, `drops_rotor`, `vanishes`
     configuration   `put_frames`, `put_frame_of`: X(q);   `put_rates`, `put_node_rates`: qdot = N(q) u
     twists          `twist`: e;   `put_momentum`: M e of a rigid body;   `inertia_along`: how large M is along e
     motion          `add_rates`, `add_drive_rate`: v += e rate;   `put_motion`: v and its drift wr
@@ -26,13 +26,13 @@ dof; the factors of R and y of a ball; y of a free node.
 from .jit import inline
 from .layout import (
     BALL, DOFS, DRIVEN_PRISMATIC, DRIVEN_REVOLUTE, FREE, KIND, N_NODES, PITCH, PLACE_G, PLACE_RHO, PRISMATIC, QI,
-    QUATERNION, REVOLUTE, ROTOR, ROTOR_INERTIA, SCREW, SUBTREE_MASS, VI, W_DRIFT, W_ELIM, W_G, W_P, W_PHI, W_V,
-    add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get33, get_frame, get_inertia, get_pair, margins_at,
-    node_row, put3, put6, put_frame, put_pair, work_row,
+    QUATERNION, REVOLUTE, ROTOR, ROTOR_INERTIA, SCREW, SUBTREE_MASS, TOLERANCE, VI, W_DRIFT, W_ELIM, W_G, W_P, W_PHI,
+    W_V, add_to3, add_to_inertia, add_to_pair, drive_values, get3, get6, get33, get_frame, get_inertia, get_pair,
+    margins_at, node_row, put3, put6, put_frame, put_pair, work_row,
 )
 from .number import fma, get, one_if, put, sincos, smaller, whole
 from .spatial import (
-    PIVOT_TOLERANCE, add6, axpy6, column_az, column_lz, dot6, downdate, eliminate_angular, eliminate_az, eliminate_lz,
+    add6, axpy6, column_az, column_lz, dot6, downdate, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, omega_times,
     omega_transposed_times, pivot_margin, rigid_times, scale6, sub6, trace,
 )
@@ -68,6 +68,12 @@ def quaternion_place(block, c):
 def drops_rotor(block, c):
     """Whether the elimination of the node drops the row and column of e, which do not vanish where there is a rotor."""
     return whole(block, c + ROTOR) != 0 and dofs(block, c) == 1 and whole(block, c + KIND) != SCREW
+
+
+@inline
+def vanishes(block, c):
+    """Whether the elimination of a dof leaves nothing along e: a unit vector of the node's frame, without a rotor."""
+    return whole(block, c + ROTOR) == 0 and whole(block, c + KIND) != SCREW
 
 
 @inline
@@ -384,13 +390,28 @@ def put_momentum_rates(block, c, v, mu, s, g, pdot):
 
 # ---- elimination ----
 @inline
-def put_pivot(margin, w, D, force, size, work):
-    """1 / D and y = force / D for `recover`, and at `margin` that of the pivot D of an inertia of that size along e."""
+def put_pivot(block, c, margin, w, D, force, size, work):
+    """1 / D and y = force / D for `recover`, and at `margin` that of the pivot D of an inertia of that size along e:
+    what is left of D less what rounding may have left of zero."""
     d = 1.0 / D
     y = force * d
     put(work, w + W_ELIM, d); put(work, w + W_ELIM + 1, y)
-    put(work, margin, fma(-PIVOT_TOLERANCE, size, D))
+    put(work, margin, fma(-get(block, c + TOLERANCE), size, D))
     return d, y
+
+
+@inline
+def rounded_inertia(block, c, R):
+    """The inertia whose rounding is in what is left of R after the elimination of the node: that of R, and about an
+    axis that of the pivot D in U U^T / D, which is R (Ux^2 + Uy^2) / D^2 besides."""
+    kind, size = whole(block, c + KIND), trace(R)
+    if kind == REVOLUTE or kind == SCREW:
+        d = 1.0 / (R[5] + get(block, c + ROTOR_INERTIA))
+        x, y = d * R[2], d * R[4]
+        size = fma(size, fma(x, x, y * y), size)
+    elif kind == BALL or kind == FREE:  # nothing is left of R
+        size = 0.0 * size
+    return size
 
 
 @inline
@@ -398,7 +419,8 @@ def screw_pivot(block, c, w, margin, M, phi, force, work):
     """U, 1 / D and y of a screw."""
     U, h = screw_column(block, c, M), get(block, c + PITCH)
     D = along_screw(block, c, U) + get(block, c + ROTOR_INERTIA)
-    d, y = put_pivot(margin, w, D, force - along_screw(block, c, phi), fma(h * h, trace(M[0]), trace(M[2])), work)
+    size = fma(h * h, trace(M[0]), trace(M[2]))
+    d, y = put_pivot(block, c, margin, w, D, force - along_screw(block, c, phi), size, work)
     return U, d, y
 
 
@@ -443,12 +465,14 @@ def eliminate(block, i, k, x, work):
         wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0),
               (get(work, w + W_DRIFT + 3), get(work, w + W_DRIFT + 4), 0.0))
         phi, U = add6(get_pair(work, w + W_PHI), inertia_times(M, wr)), column_az(M)
-        d, y = put_pivot(margin, w, U[1][2] + get(block, c + ROTOR_INERTIA), get(x, vi) - phi[1][2], trace(M[2]), work)
+        D = U[1][2] + get(block, c + ROTOR_INERTIA)
+        d, y = put_pivot(block, c, margin, w, D, get(x, vi) - phi[1][2], trace(M[2]), work)
         carry(work, k, X, eliminate_az(M, U, d), axpy6(y, U, phi))
     elif kind == PRISMATIC:
         wr = ((get(work, w + W_DRIFT), get(work, w + W_DRIFT + 1), 0.0), ZERO3)
         phi, U = add6(get_pair(work, w + W_PHI), inertia_times(M, wr)), column_lz(M)
-        d, y = put_pivot(margin, w, U[0][2] + get(block, c + ROTOR_INERTIA), get(x, vi) - phi[0][2], trace(M[0]), work)
+        D = U[0][2] + get(block, c + ROTOR_INERTIA)
+        d, y = put_pivot(block, c, margin, w, D, get(x, vi) - phi[0][2], trace(M[0]), work)
         carry(work, k, X, eliminate_lz(M, U, d), axpy6(y, U, phi))
     elif kind == SCREW:
         phi = add6(get_pair(work, w + W_PHI), inertia_times(M, get_pair(work, w + W_DRIFT)))

@@ -12,7 +12,7 @@ ground.
 To read along: :mod:`mbkern.textbook.lagrange`.
 """
 
-from . import inverse_dynamics, multipliers, reduced
+from . import multipliers, reduced
 from .blocks import put_blocks
 from .checks import status
 from .drives import evaluate_drives
@@ -21,7 +21,7 @@ from .jit import inline, kernel
 from .joints import put_frames
 from .layout import N_BODIES, NV, put_pair, speeds_at
 from .multipliers import H_LOAD, hzu_row
-from .newton_euler import put_joint_forces, put_motions
+from .newton_euler import put_accelerations, put_forces, put_joint_forces, put_motions
 from .newton_euler_lu import gyroscopic, put_drifts
 from .number import get, put, whole
 from .spatial import scale6
@@ -43,8 +43,8 @@ def sweeps_2(block, q, u, tau, udot, work):
     put_motions(block, u, work)
     for j in range(nv):
         put(work, speeds + j, 0.0)
-    inverse_dynamics.put_accelerations(block, work[speeds:], work)
-    inverse_dynamics.put_forces(block, work[speeds:], work)
+    put_accelerations(block, work[speeds:], work)
+    put_forces(block, work[speeds:], work)
     reduced.put_mass(block, work)
     for j in range(nv):
         put(udot, j, -get(work, speeds + j))

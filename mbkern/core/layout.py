@@ -5,7 +5,8 @@ z axis is the axis of the step. Between nodes there are only constant placements
 frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
 
 Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
-Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | loss | what a method adds
+Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | loss | forces | what a method
+        adds, or the scratch of an operation
 Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches
 
 The margin of a node is its smallest pivot less what rounding could have left of it: positive when all is well.
@@ -13,7 +14,7 @@ The margin of a node is its smallest pivot less what rounding could have left of
 
 from .constants import *
 from .jit import inline
-from .number import accessor, whole
+from .number import LANES, accessor, whole
 from .vec3 import add, sadd
 
 
@@ -33,6 +34,12 @@ def body_row(block, b):
 def coordinate_row(block, j):
     """Row of speed j in the block."""
     return whole(block, AT_COORDINATES) + j * COORDINATE
+
+
+@inline
+def dof_before(block, j):
+    """The dof before dof j on the way to the root; -1: none."""
+    return whole(block, coordinate_row(block, j) + BEFORE)
 
 
 @inline
@@ -78,9 +85,30 @@ def loss_at(block):
 
 
 @inline
+def forces_at(block):
+    """Where the sum of all joint forces is in the workspace: tau and what wrenches amount to."""
+    return loss_at(block) + 2
+
+
+@inline
 def work_size(block):
     """Numbers a workspace needs before what a method adds."""
-    return loss_at(block) + 2
+    return forces_at(block) + whole(block, NV)
+
+
+@inline
+def scratch_at(block):
+    """Where the scratch of an operation begins in the workspace."""
+    return work_size(block)
+
+
+@inline
+def scratch_size(block):
+    """Numbers of scratch that suffice for every operation.
+
+    The largest part are two columns of the inverse mass matrix, LANES side by side each (:mod:`.inverse_mass`).
+    """
+    return (DOF_ROW + LANES * PAIR_ROW) * whole(block, NV) + ALIGNMENT
 
 
 @inline

@@ -1,7 +1,6 @@
-"""The mass matrix B^T M B + r (rotors on the diagonal), and its inverse applied in O(N).
+"""The inverse of the mass matrix B^T M B + r (rotors on the diagonal), applied in O(N).
 
-Mass by composite inertias: Mc_i = M_i + sum_j C_j^T Mc_j C_j, then column by column from each node down to the root.
-The inverse by the factorization of Rodriguez, Jain and Kreutz in momentum variables,
+By the factorization of Rodriguez, Jain and Kreutz in momentum variables,
 
     Mass^-1 = [E - K^T Phi_C Psi_beta A] R^-1 [E - A^T Psi_beta^T Phi_C^T K],   R = A^T M* A + r,   K = M* A R^-1
 
@@ -10,37 +9,17 @@ come from the backward sweep of "emh-ldl", once for any number of right-hand sid
 """
 
 from .checks import status
-from .composite import mirror, put_rows
 from .drives import evaluate_drives
 from .extended import backward, begin
-from .jit import inline, kernel
+from .jit import kernel
 from .joints import eliminate_again, dofs, put_frames, recover
 from .layout import (
-    DRIVE_VALUES, IS_LEAF, N_DRIVES, N_NODES, NV, PARENT, VI, W_G, W_PHI, W_V,
+    DRIVE_VALUES, IS_LEAF, N_DRIVES, N_NODES, PARENT, VI, W_G, W_PHI, W_V,
     add_to_pair, drive_values, get_frame, get_pair, node_row, put_pair, rotors_at, speeds_at, work_row,
 )
 from .number import get, put, whole
 from .rotors import ELIMINATE, R_PHI, SPEEDS, call_rotor, has_rotors
 from .spatial import ZERO6, force_to_parent, motion_to_child
-
-
-@kernel
-def mass_matrix(block, t, q, out, work):
-    """The nv x nv mass matrix, row by row in `out`. Returns the status of the drives."""
-    code = evaluate_drives(block, t, work)
-    put_frames(block, q, work)
-    put_mass(block, out, work)
-    return code
-
-
-@inline
-def put_mass(block, out, work):
-    """The same where the frames are in the workspace already."""
-    nv = whole(block, NV)
-    for j in range(nv * nv):
-        put(out, j, 0.0)
-    put_rows(block, 0, out, False, out, 0, work)
-    mirror(nv, out)
 
 
 @kernel
@@ -52,7 +31,7 @@ def factor(block, t, q, x, work):
     backward(block, q, x, work)
     put_frames(block, q, work)
     for i in range(whole(block, N_NODES)):
-        if whole(block, node_row(i) + IS_LEAF) != 0:
+        if whole(block, node_row(i) + IS_LEAF) > 0:
             begin(block, i, work)
     return status(block, work)
 

@@ -1,8 +1,8 @@
-"""From velocities to momenta, and other sweeps over given joint speeds, all O(N).
+"""Sweeps over given joint speeds and given forces, all O(N).
 
-    v = Psi_C (A u + vr),   mu = Psi_C^T M v,   p = A^T mu + r u
+    v = Psi_C (A u + vr),   A^T mu,   mu = Psi_C^T F
 
-r is the inertia of the rotors (armature). Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one
+F are momenta M v or wrenches. Psi_C x is one forward sweep (C carries velocities outward), Psi_C^T x one
 backward sweep (C^T carries forces inward).
 """
 
@@ -14,7 +14,6 @@ from .layout import (
     add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put_pair, work_row,
 )
 from .number import get, put, whole
-from .rotors import add_rotors
 from .spatial import ZERO6, force_to_parent, motion_to_child, rigid_times
 
 
@@ -57,34 +56,17 @@ def project_forces(block, out, work):
     add_forces(block, out, 0, work)
 
 
-@kernel
-def momenta(block, t, q, u, p, work):
-    """Momenta p of joint speeds u at time t. Returns the status of the drives."""
-    code = evaluate_drives(block, t, work)
-    put_frames(block, q, work)
-    put_velocities(block, u, work)
-    for i in range(whole(block, N_NODES)):
-        w = work_row(i)
-        put_pair(work, w + W_PHI, own_momentum(block, node_row(i), get_pair(work, w + W_V)))
-    project_forces(block, p, work)
-    add_rotors(block, u, p)
-    return code
+@inline
+def body_velocity(block, row, work):
+    """Velocity of the body at `row` in its own axes; the nodes' velocities are in the workspace."""
+    i = whole(block, row + BODY_NODE)
+    at = work_row(i if i >= 0 else whole(block, N_NODES)) + W_V
+    return motion_to_child(get_frame(block, row + BODY_G), get_pair(work, at))
 
 
-@kernel
-def kinematics(block, q, u, work):
-    """Frames and velocities of all nodes for joint speeds u; the drive values are in the workspace already."""
-    put_frames(block, q, work)
-    put_velocities(block, u, work)
-
-
-@kernel
-def wrenches_to_joints(block, t, q, wrench, tau, work):
-    """Joint forces tau that do the same work as `wrench`: six numbers a body, in body axes at the body origin.
-
-    Returns the status of the drives.
-    """
-    code = evaluate_drives(block, t, work)
+@inline
+def put_wrench_forces(block, q, wrench, tau, work):
+    """Joint forces tau that do the same work as `wrench`: six numbers a body, in body axes at the body origin."""
     put_frames(block, q, work)
     for i in range(whole(block, N_NODES)):
         put_pair(work, work_row(i) + W_PHI, ZERO6)
@@ -95,4 +77,11 @@ def wrenches_to_joints(block, t, q, wrench, tau, work):
             F = force_to_parent(get_frame(block, row + BODY_G), get_pair(wrench, 6 * b))
             add_to_pair(work, work_row(node) + W_PHI, F)
     project_forces(block, tau, work)
+
+
+@kernel
+def wrenches_to_joints(block, t, q, wrench, tau, work):
+    """The same at time t. Returns the status of the drives."""
+    code = evaluate_drives(block, t, work)
+    put_wrench_forces(block, q, wrench, tau, work)
     return code

@@ -17,18 +17,20 @@ Ivanov & Shimanovskiy 2023 (33); method "newton-euler-ldl". The same matrix as t
 To read along: :mod:`mbkern.textbook.newton_euler`.
 """
 
+from .bare import doubt_bare
 from .checks import status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import drops_rotor, eliminate, dofs, put_frames, put_motion, recover
+from .joints import add_rates, drops_rotor, eliminate, dofs, put_frames, put_motion, recover
 from .layout import (
-    GRAVITY, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_DRIFT, W_G, W_P, W_PHI, W_V,
+    GRAVITY, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
     add_to_pair, get3, get6, get_frame, get_inertia, get_pair, node_row, put_inertia, put_pair, speeds_at, work_row,
 )
+from .momenta import project_forces
 from .number import get, put, whole
 from .rotors import CARRY, ELIMINATE, SPEEDS, call_rotor, has_rotors
-from .spatial import ZERO6, inertia_times, motion_to_child, omega_times, rigid_inertia, rigid_times
+from .spatial import ZERO6, add6, inertia_times, motion_to_child, omega_times, rigid_inertia, rigid_times
 from .vec3 import ZERO3, neg
 
 
@@ -55,6 +57,37 @@ def put_motions(block, u, work):
 
 
 @inline
+def put_accelerations(block, udot, work):
+    """w of all nodes, less g; frames, v and wr are in the workspace already."""
+    put_pair(work, work_row(whole(block, N_NODES)) + W_W, (neg(get3(block, GRAVITY)), ZERO3))
+    carry_accelerations(block, udot, work)
+
+
+@inline
+def carry_accelerations(block, udot, work):
+    """w of all nodes for that of the ground, which is in the workspace as frames, v and wr are."""
+    n = whole(block, N_NODES)
+    ground = work_row(n)
+    for i in range(n):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        kw = work_row(k) if k >= 0 else ground
+        carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_W))
+        put_pair(work, w + W_W, add6(carried, get_pair(work, w + W_DRIFT)))
+        add_rates(block, c, w + W_W, udot, 0, work)
+
+
+@inline
+def put_forces(block, tau, work):
+    """tau = e^T R of all nodes, leaves first; v and w are in the workspace already."""
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        m, s, J, v = get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA), get_pair(work, w + W_V)
+        R = add6(rigid_times(m, s, J, get_pair(work, w + W_W)), omega_times(v, rigid_times(m, s, J, v)))
+        put_pair(work, w + W_PHI, R)
+    project_forces(block, tau, work)
+
+
+@inline
 def backward(block, tau, work):
     """M*, phi and pivots of all nodes, leaves first."""
     n = whole(block, N_NODES)
@@ -72,6 +105,7 @@ def backward(block, tau, work):
             eliminate(block, i, k, tau, work)
             if k >= 0 and drops_rotor(block, c):
                 call_rotor(CARRY, block, work, tau, tau, i, k)
+    doubt_bare(block, work)
 
 
 @inline

@@ -12,7 +12,6 @@ To read along: :mod:`mbkern.textbook.newton_euler`.
 """
 
 from .blocks import B_VR, blocks_row, put_blocks
-from .bodies import body_velocity
 from .checks import status
 from .drives import evaluate_drives
 from .extended_lu import U_MU, U_PHI, backward, lu_row, put_all_speeds, put_bodies, put_loss
@@ -21,6 +20,7 @@ from .layout import (
     BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES, NV,
     W_DRIFT, W_G, body_row, get3, get6, get_frame, get_pair, put_pair, speeds_at, work_row,
 )
+from .momenta import body_velocity
 from .newton_euler import put_joint_forces, put_motions
 from .number import get, put, whole
 from .spatial import ZERO6, add6, motion_to_child, omega_times, rigid_times

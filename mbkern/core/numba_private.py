@@ -7,6 +7,9 @@ option `_nrt`                       no counting of references: a fifth of a smal
 `cache_on_disk`                     compiled code that is never stale, checked for damage, loaded without the compiler
 `inner`                             functions without machine code refuse to be called from Python, and do not crash
 `c_callback`                        C functions that are compiled when they are needed, and cached
+`c_code`                            their LLVM code, also of those that come from the disk
+`array_over`                        arrays over memory known by its address, without one more function to compile
+`attempt`, `succeeds`               what Python code inside a user's function raises (`objmode`) is caught as well
 ==================================  ==============================================================================
 
 :mod:`mbkern.core.numba_public` has the same names without any of this. `mbkern.core.toolchain` chooses: importing this
@@ -17,20 +20,25 @@ import hashlib
 import pickle
 import warnings
 
+from llvmlite import ir
 from llvmlite.binding import ffi
-from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import typed_passes
+from numba import _dynfunc, types  # type: ignore[attr-defined]
+from numba.core import cgutils, typed_passes
+from numba.core.base import BaseContext
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.ccallback import CFunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
+from numba.core.dispatcher import Dispatcher
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 NEEDED = (
     (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (_dynfunc, "make_function"), (rtsys, "initialize"),
@@ -39,6 +47,8 @@ NEEDED = (
     (JITCodeLibrary, "_optimize_final_module"), (JITCodeLibrary, "_finalize_final_module"),
     (FunctionCache, "_load_overload"), (FunctionCache, "_save_overload"), (FunctionCache, "_impl_class"),
     (CompileResultCacheImpl, "locator"), (CompileResultCacheImpl, "reduce"), (CompileResultCacheImpl, "rebuild"),
+    (BaseContext, "call_internal_no_propagate"), (BaseContext, "add_linking_libs"), (BaseContext, "get_python_api"),
+    (Dispatcher, "get_compile_result"), (JITCodeLibrary, "_get_module_for_linking"),
 )
 for _owner, _name in NEEDED:
     getattr(_owner, _name)  # an AttributeError where Numba has become another
@@ -252,3 +262,78 @@ def c_callback(function, signature, stamp):
     made._cache = _cache(function, stamp)
     made.compile()
     return made
+
+
+def c_code(function, signature, stamp):
+    """(symbol, LLVM code as text) of the function that `c_callback` compiles, optimised, for the CPU at hand."""
+    made = c_callback(function, signature, stamp)
+    return made.native_name, _entered(made._library._get_module_for_linking(), made.native_name)
+
+
+def _entered(module, symbol):
+    """The code with another entry: Numba's would tell Python what a function raises, and these raise nothing. It calls
+    the function by Numba's convention: where the result goes, where an exception would go, the arguments."""
+    inner = module.get_function(symbol.removeprefix("cfunc."))
+    text, kinds = str(module), [str(argument.type) for argument in inner.arguments]
+    begin = text.index("define", text.rindex("\n", 0, text.index(f"@{symbol}(")))
+    head, _, rest = text[begin:].partition("\n}\n")
+    result = head[:head.index("@")].split()[-1]
+    pointees = [kind[:-1] if kind.endswith("*") else "i64" if k == 0 else "ptr" for k, kind in enumerate(kinds[:2])]
+    given = ", ".join(f"{kind} %a{k}" for k, kind in enumerate(kinds[2:]))
+    body = [f"  %r = alloca {pointees[0]}", f"  %e = alloca {pointees[1]}",
+            f"  %s = call i32 @{inner.name}({kinds[0]} %r, {kinds[1]} %e{', ' if given else ''}{given})"]
+    body += ["  ret void"] if result == "void" else [f"  %v = load {result}, {kinds[0]} %r", f"  ret {result} %v"]
+    entry = "\n".join([f"define linkonce_odr {result} @{symbol}({given}) {{", *body, "}", ""])
+    return text[:begin] + entry + rest
+
+
+# ---- arrays ----------------------------------------------------------------------------------------------------------
+def array_over(context, builder, array_type, data, shape):
+    """Row-major array of a type over the numbers that `data` points at; for the code of an intrinsic."""
+    item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
+    strides = [item] if len(shape) == 1 else [builder.mul(item, shape[1]), item]
+    array = context.make_array(array_type)(context, builder)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
+    return array._getvalue()
+
+
+# ---- functions of users ----------------------------------------------------------------------------------------------
+def _tried(context, builder, f, call, given):
+    """Call an njit function and drop what it raises: whether it has returned, and what."""
+    compiled = f.dispatcher.get_compile_result(call)
+    context.add_linking_libs([compiled.library])
+    defaults = [context.get_constant_null(kind) for kind in call.args[len(given):]]  # their types are their values
+    status, value = context.call_internal_no_propagate(builder, compiled.fndesc, call, given + defaults)
+    with cgutils.if_unlikely(builder, status.is_error):
+        python = context.get_python_api(builder)
+        lock = python.gil_ensure()
+        python.err_clear()
+        python.gil_release(lock)
+    return status.is_ok, value
+
+
+@intrinsic
+def attempt(typingctx, f, arguments, otherwise):
+    """(True, f(*arguments)) for an njit function f; (False, nothing of meaning) where it raises.
+
+    The exception is dropped. A `try` of compiled code would miss those of Python code (`objmode`), and a C function
+    without one would print them, once for each try at a step.
+    """
+    call = f.get_call_type(typingctx, tuple(arguments), {})
+
+    def codegen(context, builder, sig, args):
+        pair = _tried(context, builder, f, call, cgutils.unpack_tuple(builder, args[1]))
+        return context.make_tuple(builder, sig.return_type, pair)
+
+    return types.Tuple((types.boolean, call.return_type))(f, arguments, otherwise), codegen
+
+
+@intrinsic
+def succeeds(typingctx, f, arguments):
+    """Whether f(*arguments) returns; the same for functions whose result nobody wants."""
+    call = f.get_call_type(typingctx, tuple(arguments), {})
+
+    def codegen(context, builder, sig, args):
+        return _tried(context, builder, f, call, cgutils.unpack_tuple(builder, args[1]))[0]
+
+    return types.boolean(f, arguments), codegen

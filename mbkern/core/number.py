@@ -1,4 +1,4 @@
-"""Numbers and the doors to memory.
+"""Numbers and the accessors of memory.
 
 The sweeps are written for *a* number. Which one it is, the arrays decide:
 
@@ -7,6 +7,7 @@ array               a number is
 ==================  =====================================================================
 1-D float64         a float64
 (n, LANES) float64  `Lanes`: LANES states side by side in one SIMD register
+(n, 1, 1 + LANES)   `Dual`: a value, and its derivatives along LANES directions
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
@@ -93,16 +94,20 @@ if PLAIN:
     def fma(a, b, c):
         return a * b + c
 
+    ACROSS = 1
+
+    def across(array, at, size):
+        return array[at:at + size]
+
 else:
     import operator
 
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
-    from numba.core.datamodel import models
-    from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-    from numba.extending import intrinsic, lower_builtin, register_model
-    from numba.np.arrayobj import populate_array
+    from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+    from .toolchain import parts
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
     class Lanes(types.Type):
@@ -127,32 +132,85 @@ else:
         one = builder.insert_element(empty, x, ir.Constant(ir.IntType(32), 0))
         return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
+    # ---- the dual number: a value and its partial derivatives in lanes ---------------------------------------------
+    class Dual(types.Type):
+        """Numba type of a float64 and LANES partial derivatives of it."""
+
+        def __init__(self):
+            super().__init__(name=f"dual{LANES}")
+
+    dual = Dual()
+    PAIR = ir.LiteralStructType([ir.DoubleType(), VECTOR])
+
+    @register_model(Dual)
+    class _DualModel(models.PrimitiveModel):
+        def __init__(self, dmm, fe_type):
+            super().__init__(dmm, fe_type, PAIR)
+
+    def _parts(builder, x):
+        """Value and partials of a dual number; a float64 has none."""
+        if isinstance(x.type, ir.LiteralStructType):
+            return builder.extract_value(x, 0), builder.extract_value(x, 1)
+        return x, ir.Constant(VECTOR, [0.0] * LANES)
+
+    def _dual(builder, value, partials):
+        return builder.insert_value(builder.insert_value(ir.Constant(PAIR, ir.Undefined), value, 0), partials, 1)
+
+    def _times(builder, x, partials):
+        """A float64 times partials."""
+        return builder.fmul(_splat(builder, x), partials)
+
+    def _dual_binary(builder, instruction, a, b):
+        """The chain rule of one operation."""
+        (x, dx), (y, dy) = _parts(builder, a), _parts(builder, b)
+        value = getattr(builder, instruction)(x, y)
+        if instruction in ("fadd", "fsub"):
+            return _dual(builder, value, getattr(builder, instruction)(dx, dy))
+        if instruction == "fmul":
+            return _dual(builder, value, builder.fadd(_times(builder, x, dy), _times(builder, y, dx)))
+        rest = builder.fsub(dx, _times(builder, value, dy))
+        return _dual(builder, value, builder.fdiv(rest, _splat(builder, y)))
+
+    # ---- arithmetic -------------------------------------------------------------------------------------------------
     def _define_binary(op, instruction):
-        @infer_global(op)
-        class _Typing(AbstractTemplate):
-            def generic(self, args, kws):
-                if len(args) == 2 and lanes in args and all(a == lanes or isinstance(a, types.Float) for a in args):
-                    return signature(lanes, *args)
+        @type_callable(op)
+        def _typing(context):
+            def result(a, b):
+                for number in (lanes, dual):
+                    if number in (a, b) and all(x == number or isinstance(x, types.Float) for x in (a, b)):
+                        return number
                 return None
+            return result
 
         def lower(context, builder, sig, args):
             return getattr(builder, instruction)(*(_splat(builder, x) for x in args))
 
+        def lower_dual(context, builder, sig, args):
+            return _dual_binary(builder, instruction, *args)
+
         for a, b in ((Lanes, Lanes), (Lanes, types.Float), (types.Float, Lanes)):
             lower_builtin(op, a, b)(lower)
+        for a, b in ((Dual, Dual), (Dual, types.Float), (types.Float, Dual)):
+            lower_builtin(op, a, b)(lower_dual)
 
     for _op, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"),
                               (operator.mul, "fmul"), (operator.truediv, "fdiv")):
         _define_binary(_op, _instruction)
 
-    @infer_global(operator.neg)
-    class _NegTyping(AbstractTemplate):
-        def generic(self, args, kws):
-            return signature(lanes, lanes) if args == (lanes,) else None
+    @type_callable(operator.neg)
+    def _neg_typing(context):
+        def result(x):
+            return x if x in (lanes, dual) else None
+        return result
 
     @lower_builtin(operator.neg, Lanes)
     def _neg(context, builder, sig, args):
         return builder.fneg(args[0])
+
+    @lower_builtin(operator.neg, Dual)
+    def _neg_dual(context, builder, sig, args):
+        value, partials = _parts(builder, args[0])
+        return _dual(builder, builder.fneg(value), builder.fneg(partials))
 
     @exact
     def one_if(condition):
@@ -169,10 +227,22 @@ else:
             builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
         return builder.call(function, args, fastmath=flags)
 
+    def _signed(builder, name, args, sign):
+        """A function of the values that gives the first one, or its negative where the value of `sign` is negative."""
+        value = _call_llvm(builder, name, [builder.extract_value(x, 0) for x in args], ())
+        partials = builder.extract_value(args[0], 1)
+        negative = builder.fcmp_ordered("<", builder.extract_value(sign, 0), ir.Constant(ir.DoubleType(), 0.0))
+        return _dual(builder, value, builder.select(negative, builder.fneg(partials), partials))
+
     @intrinsic
     def root(typingctx, x):
         """Square root."""
         def codegen(context, builder, sig, args):
+            if x == dual:
+                value, partials = _parts(builder, args[0])
+                value = _call_llvm(builder, "sqrt", [value])
+                half = builder.fdiv(ir.Constant(ir.DoubleType(), 0.5), value)
+                return _dual(builder, value, _times(builder, half, partials))
             return _call_llvm(builder, "sqrt", args)
         return x(x), codegen
 
@@ -180,6 +250,9 @@ else:
     def smaller(typingctx, a, b):
         """The smaller of two numbers of one type."""
         def codegen(context, builder, sig, args):
+            if a == dual:
+                first, second = (builder.extract_value(x, 0) for x in args)
+                return builder.select(builder.fcmp_ordered("<", first, second), *args)
             return _call_llvm(builder, "minnum", args)
         return a(a, b), codegen
 
@@ -187,6 +260,9 @@ else:
     def larger(typingctx, a, b):
         """The larger of two numbers of one type."""
         def codegen(context, builder, sig, args):
+            if a == dual:
+                first, second = (builder.extract_value(x, 0) for x in args)
+                return builder.select(builder.fcmp_ordered(">", first, second), *args)
             return _call_llvm(builder, "maxnum", args)
         return a(a, b), codegen
 
@@ -194,6 +270,8 @@ else:
     def magnitude(typingctx, x):
         """The number without its sign; NaN stays NaN."""
         def codegen(context, builder, sig, args):
+            if x == dual:
+                return _signed(builder, "fabs", args, args[0])
             return _call_llvm(builder, "fabs", args, ())
         return x(x), codegen
 
@@ -201,15 +279,22 @@ else:
     def with_sign(typingctx, a, b):
         """a (not negative) with the sign of b; both of one type."""
         def codegen(context, builder, sig, args):
+            if a == dual:
+                return _signed(builder, "copysign", args, args[1])
             return _call_llvm(builder, "copysign", args)
         return a(a, b), codegen
 
     @intrinsic
     def fma(typingctx, a, b, c):
         """a b + c with one rounding, on every machine and for every number type the same."""
-        number = lanes if lanes in (a, b, c) else types.float64
+        number = lanes if lanes in (a, b, c) else dual if dual in (a, b, c) else types.float64
 
         def codegen(context, builder, sig, args):
+            if number == dual:
+                (x, dx), (y, dy), (z, dz) = (_parts(builder, part) for part in args)
+                dz = _call_llvm(builder, "fma", [_splat(builder, y), dx, dz]) if a == dual else dz
+                dz = _call_llvm(builder, "fma", [_splat(builder, x), dy, dz]) if b == dual else dz
+                return _dual(builder, _call_llvm(builder, "fma", [x, y, z]), dz)
             if number == lanes:
                 args = [_splat(builder, x) for x in args]
             return _call_llvm(builder, "fma", args)
@@ -244,8 +329,30 @@ else:
             return context.make_tuple(builder, sig.return_type, pair)
         return types.UniTuple(k, 2)(k, k, k), codegen
 
+    @intrinsic
+    def value_of(typingctx, x):
+        """The value of a dual number; any other is its own."""
+        def codegen(context, builder, sig, args):
+            return builder.extract_value(args[0], 0) if x == dual else args[0]
+        return (types.float64 if x == dual else x)(x), codegen
+
+    @intrinsic
+    def chained(typingctx, x, value, slope):
+        """f(x) for a dual number x, from the value of f and its derivative there; for any other the value."""
+        def codegen(context, builder, sig, args):
+            if x == dual:
+                return _dual(builder, args[1], _times(builder, args[2], builder.extract_value(args[0], 1)))
+            return args[1]
+        return x(x, value, slope), codegen
+
     @exact
     def sincos(x):
+        """Sine and cosine, see `sincos_of_value`."""
+        s, c = sincos_of_value(value_of(x))
+        return chained(x, s, c), chained(x, c, -s)
+
+    @exact
+    def sincos_of_value(x):
         """Sine and cosine, no branch, within 2 units of the last place for |x| < 1e12.
 
         Cody-Waite reduction: x - k pi/2 with pi/2 in three parts. The first fma is exact, because both x and
@@ -260,17 +367,20 @@ else:
         c = fma(zz, fma(zz, fma(z, COS[5], COS[4]), fma(z, COS[3], COS[2])), fma(z, COS[1], COS[0]))
         return _quadrant(shifted, fma(r * z, s, r), fma(zz, c, fma(z, -0.5, 1.0)))
 
+    def array_of(context, builder, array_type, address, shape):
+        """A contiguous array of that type over numbers at an address, from its shape; lanes are the last dimension."""
+        width = ir.Constant(ir.IntType(types.intp.bitwidth), LANES)
+        shape = [*shape, *[width] * (array_type.ndim - len(shape))]
+        data = builder.inttoptr(address, context.get_data_type(array_type.dtype).as_pointer())
+        return parts.array_over(context, builder, array_type, data, shape)
+
     @intrinsic
     def array_at(typingctx, address, size):
         """A float64 array over `size` numbers at an address; whoever passes the address keeps them alive."""
         array_type = types.Array(types.float64, 1, "C")
 
         def codegen(context, builder, sig, args):
-            array = context.make_array(array_type)(context, builder)
-            item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
-            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-            populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
-            return array._getvalue()
+            return array_of(context, builder, array_type, args[0], [args[1]])
         return array_type(types.intp, types.intp), codegen
 
     @intrinsic
@@ -279,28 +389,75 @@ else:
         array_type = types.Array(types.float64, 2, "C")
 
         def codegen(context, builder, sig, args):
-            array = context.make_array(array_type)(context, builder)
-            item, width, row = (ir.Constant(ir.IntType(types.intp.bitwidth), x) for x in (8, LANES, 8 * LANES))
-            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-            populate_array(array, data=data, shape=[args[1], width], strides=[row, item], itemsize=item, meminfo=None)
-            return array._getvalue()
+            return array_of(context, builder, array_type, args[0], [args[1]])
         return array_type(types.intp, types.intp), codegen
 
-    # ---- the doors to memory: intrinsics, because they compile several times faster than overloads --------------
-    def _pointer(context, builder, sig, args):
-        """Pointer to number args[1] of array args[0]: a double, or a row of lanes."""
+    # ---- several columns of a matrix side by side ----------------------------------------------------------------
+    ACROSS = LANES
+
+    @intrinsic
+    def across(typingctx, array, at, size):
+        """The numbers of a 1-D array from place `at` on as `size` numbers of ACROSS lanes each (one in plain Python).
+        """
+        array_type = types.Array(types.float64, 2, "C")
+
+        def codegen(context, builder, sig, args):
+            data = builder.gep(context.make_array(sig.args[0])(context, builder, args[0]).data, [args[1]])
+            width = ir.Constant(ir.IntType(types.intp.bitwidth), LANES)
+            return parts.array_over(context, builder, array_type, data, [args[2], width])
+        return array_type(array, types.intp, types.intp), codegen
+
+    @intrinsic
+    def sum_of(typingctx, x):
+        """Sum of the lanes."""
+        def codegen(context, builder, sig, args):
+            sums = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), k)) for k in range(LANES)]
+            while len(sums) > 1:
+                sums = [builder.fadd(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]
+            return sums[0]
+        return types.float64(lanes), codegen
+
+    # ---- the accessors of memory: intrinsics, because they compile several times faster than overloads --------------
+    NUMBERS = {1: types.float64, 2: lanes, 3: dual}  # by the dimensions of an array
+    WIDTHS = {1: 1, 2: LANES, 3: 1 + LANES}  # of a number, in doubles
+
+    def _first(context, builder, sig, args):
+        """Pointer to the first double of number args[1] of array args[0]."""
         array = context.make_array(sig.args[0])(context, builder, args[0])
-        if sig.args[0].ndim == 1:
-            return builder.gep(array.data, [args[1]], inbounds=True)
-        row = builder.mul(args[1], ir.Constant(args[1].type, LANES))
-        return builder.bitcast(builder.gep(array.data, [row], inbounds=True), VECTOR.as_pointer())
+        width = WIDTHS[sig.args[0].ndim]
+        at = args[1] if width == 1 else builder.mul(args[1], ir.Constant(args[1].type, width))
+        return builder.gep(array.data, [at], inbounds=True)
+
+    def _lanes_behind(builder, first, places):
+        """Pointer to the vector that begins so many doubles behind the first."""
+        if places:
+            first = builder.gep(first, [ir.Constant(ir.IntType(types.intp.bitwidth), places)], inbounds=True)
+        return builder.bitcast(first, VECTOR.as_pointer())
+
+    def _load(context, builder, sig, args):
+        """Number args[1] of array args[0]."""
+        first, number = _first(context, builder, sig, args), NUMBERS[sig.args[0].ndim]
+        if number == dual:
+            partials = builder.load(_lanes_behind(builder, first, 1), align=8)
+            return _dual(builder, builder.load(first, align=8), partials)
+        return builder.load(first if number == types.float64 else _lanes_behind(builder, first, 0), align=8)
+
+    def _store(context, builder, sig, args, value):
+        """Write it; a float64 fits every array."""
+        first, number = _first(context, builder, sig, args), NUMBERS[sig.args[0].ndim]
+        if number == dual:
+            value, partials = _parts(builder, value)
+            builder.store(value, first, align=8)
+            builder.store(partials, _lanes_behind(builder, first, 1), align=8)
+        elif number == lanes:
+            builder.store(_splat(builder, value), _lanes_behind(builder, first, 0), align=8)
+        else:
+            builder.store(value, first, align=8)
 
     @intrinsic
     def get(typingctx, array, i):
         """The number at place i."""
-        def codegen(context, builder, sig, args):
-            return builder.load(_pointer(context, builder, sig, args), align=8)
-        return (types.float64 if array.ndim == 1 else lanes)(array, types.intp), codegen
+        return NUMBERS[array.ndim](array, types.intp), _load
 
     @intrinsic
     def put(typingctx, array, i, x):
@@ -308,8 +465,7 @@ else:
         number = types.float64 if array.ndim == 1 else x
 
         def codegen(context, builder, sig, args):
-            value = args[2] if array.ndim == 1 else _splat(builder, args[2])
-            builder.store(value, _pointer(context, builder, sig, args), align=8)
+            _store(context, builder, sig, args, args[2])
             return context.get_dummy_value()
         return types.void(array, types.intp, number), codegen
 
@@ -317,8 +473,8 @@ else:
     def whole(typingctx, array, i):
         """The integer at place i of a model block, where integers are stored as float64."""
         def codegen(context, builder, sig, args):
-            pointer = builder.bitcast(_pointer(context, builder, sig, args), ir.DoubleType().as_pointer())
-            return builder.fptosi(builder.load(pointer, align=8), ir.IntType(types.intp.bitwidth))
+            value = builder.load(_first(context, builder, sig, args), align=8)
+            return builder.fptosi(value, ir.IntType(types.intp.bitwidth))
         return types.intp(array, types.intp), codegen
 
     def accessor(pattern):
@@ -332,13 +488,12 @@ else:
 
         @intrinsic
         def get_tuple(typingctx, array, i):
-            number = types.float64 if array.ndim == 1 else lanes
+            number = NUMBERS[array.ndim]
 
             def codegen(context, builder, sig, args):
                 def read(shape, kind, at):
                     if not isinstance(kind, types.BaseTuple):
-                        where = _pointer(context, builder, sig, (args[0], place(builder, args[1], at)))
-                        return builder.load(where, align=8), at + 1
+                        return _load(context, builder, sig, (args[0], place(builder, args[1], at))), at + 1
                     values = []
                     for part, k in zip([None] * shape if isinstance(shape, int) else shape, kind, strict=True):
                         value, at = read(part, k, at)
@@ -355,8 +510,7 @@ else:
                         for k, part in enumerate(kind):
                             at = write(part, builder.extract_value(value, k), at)
                         return at
-                    where = _pointer(context, builder, sig, (args[0], place(builder, args[1], at)))
-                    builder.store(value if array.ndim == 1 else _splat(builder, value), where, align=8)
+                    _store(context, builder, sig, (args[0], place(builder, args[1], at)), value)
                     return at + 1
                 write(sig.args[2], args[2], 0)
                 return context.get_dummy_value()

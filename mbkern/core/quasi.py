@@ -24,6 +24,7 @@ M, h and all else that depends on the machine come from functions by address: th
     quasi_dense       Kane and Volterra with any S
     quasi_triangular  the same where S is triangular: no constraints
     quasi_full        Lagrange and Maggi
+    quasi_linear      all of them on a large tree, by O(N) sweeps
     quasi_ignored     whether something acts along the ignored coordinates after all
 
 A singular S between two evaluations of a run (`WATCHED`) shows in the sign of det S, which must not change.
@@ -39,9 +40,10 @@ from .quasi_calls import put_bias_and_forces, put_constraint_rates, put_constrai
 from .quasi_dense import put_dense_speeds, put_gamma, put_inverse, put_reduced
 from .quasi_full import put_lagrange, put_maggi
 from .quasi_ignored import acts_on_ignored
+from .quasi_linear import put_linear
 from .quasi_layout import (
     AT_Q, AT_V, BEGINS, CROSSED_S, DENSE_S, HAS_WORK, HEADER, LAGRANGE, MAGGI, METHOD, NOW_TRIANGULAR, NU, NV,
-    RATES_CALL, RCOND, S, SELF, SIGN, SINGULAR_S, SIZE, STATUS, TRIANGULAR, WATCHED, part, state_sizes,
+    RATES_CALL, RCOND, S, SELF, SIGN, SINGULAR_S, SIZE, SOLVE_CALL, STATUS, TRIANGULAR, WATCHED, part, state_sizes,
 )
 from .quasi_rows import put_rows
 from .quasi_triangular import put_triangular, put_triangular_speeds
@@ -114,7 +116,9 @@ def rhs_kernel(frame, t, q, given, qdot, rates):
             return code
     if whole(frame, STATUS) != OK:
         return whole(frame, STATUS)
-    if method == LAGRANGE:
+    if whole(frame, SOLVE_CALL) != 0:
+        code = put_linear(frame, t, q, rates)
+    elif method == LAGRANGE:
         code = put_lagrange(frame, rates)
     elif method == MAGGI:
         code = put_maggi(frame, rates)

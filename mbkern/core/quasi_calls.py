@@ -4,7 +4,7 @@ Those of :mod:`.quasi_tree` for a tree, or made from functions of the user.
 """
 
 from .cabi import call_load
-from .entry import UNKNOWN
+from .arguments import UNKNOWN
 from .jit import exact
 from .number import whole
 from .quasi_layout import (

@@ -8,7 +8,7 @@ columns of the other speeds ("dependent") are solved for. Rows of M W of ignorab
 
 from .checks import OK
 from .dense import solve_pivoted, solve_positive
-from .entry import UNKNOWN
+from .arguments import UNKNOWN
 from .jit import noinline
 from .number import get, put, whole
 from .quasi_calls import put_constraints, put_quasi, put_rates_of
@@ -47,13 +47,7 @@ def put_inverse(frame):
         if sign == 0.0:
             put(frame, RCOND, 0.0)
             return SINGULAR_S
-        for i in range(nu):
-            row = whole(frame, at + i)
-            for j in range(nu):
-                put(W, row * nu + j, 1.0 if j == i else 0.0)
-            for j in range(nd):
-                put(P, row * nd + j, 0.0)
-        for i in range(nd):
+        for i in range(nd):  # rows of the chosen speeds are constant: those of a unit matrix in W, zero in P
             row, total = whole(frame, at + nu + i), 0.0
             for j in range(nu):
                 put(W, row * nu + j, get(E, i * columns + j))
@@ -98,7 +92,12 @@ def put_speeds(frame, u):
     nd = m - nu
     W, P, B, C = part(frame, AT_W, m * nu), part(frame, AT_P, m * nd), part(frame, AT_B, nd * m), part(frame, AT_C, nd)
     Y, v, left = part(frame, AT_Y, nu * m + nu), part(frame, AT_V, m), part(frame, AT_F, nd)
-    for i in range(m):
+    at, selected = whole(frame, AT_SPEEDS), whole(frame, SELECTED) != 0
+    if selected:
+        for j in range(nu):
+            put(v, whole(frame, at + j), get(u, j))
+    for k in range(nd if selected else m):
+        i = whole(frame, at + nu + k) if selected else k
         x = 0.0
         for j in range(nu):
             x += get(W, i * nu + j) * (get(u, j) - get(Y, nu * m + j))
@@ -110,7 +109,8 @@ def put_speeds(frame, u):
         for j in range(m):
             x -= get(B, k * m + j) * get(v, j)
         put(left, k, x)
-    for i in range(m):
+    for k in range(nd if selected else m):
+        i = whole(frame, at + nu + k) if selected else k
         for j in range(nd):
             put(v, i, get(v, i) + get(P, i * nd + j) * get(left, j))
 

@@ -2,7 +2,7 @@
 
 from .checks import OK
 from .dense import solve_pivoted, solve_positive
-from .entry import UNKNOWN
+from .arguments import UNKNOWN
 from .jit import noinline
 from .number import get, put, whole
 from .quasi_layout import AT_A, AT_E, AT_F, AT_H, AT_M, AT_Q, AT_W, AT_X, NU, NV, R, SINGULAR_MASS, part

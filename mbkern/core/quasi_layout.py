@@ -47,7 +47,9 @@ AT_A, AT_Y = 50, 51  # a, b, rate_a; Y, Z, rate_Y
 AT_B, AT_C, AT_W, AT_P, AT_GAMMA = 52, 53, 54, 55, 56
 AT_REST = 57  # m zeros
 AT_X, AT_E, AT_F = 58, 59, 60  # three workspaces
-HEADER = 61
+SOLVE_CALL = 61  # of a large tree: a function that solves M y = x for 1 + r right sides; 0: M is formed
+AT_LINEAR = 62  # and what belongs to it, see `quasi_linear`
+HEADER = 63
 
 # ---- a row of the table of ignorable speeds ----
 # the momentum is that of one speed, or, of a free joint, of its three linear speeds along an axis of the frame before

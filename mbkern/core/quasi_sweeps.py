@@ -18,7 +18,7 @@ from .composite import along_rail, mirror, put_rows
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import kernel
-from .joints import add_projection, put_drive_margins, put_frame_of, put_motion
+from .joints import add_projection, put_drive_margins, put_frame_of, put_frames, put_motion
 from .layout import (
     GRAVITY, HAS_PASSIVE, INERTIA, MASS, MOMENT, N_DRIVES, N_NODES, NV, PARENT, ROTORS_SIZE, VI, W_DRIFT, W_G, W_PHI,
     W_V, W_W, add_to_pair, get3, get6, get33, get_frame, get_pair, node_row, put3, put_pair, speeds_at, work_row,
@@ -39,6 +39,17 @@ def mass_and_frames(block, rails, axes, t, q, out, work):
         put_frame_of(block, i, q, work)
     put_rows(block, rails, axes, False, out, 0, work)
     mirror(whole(block, NV), out)
+    return status(block, work) if driven else OK
+
+
+@kernel
+def frames_alone(block, t, q, work):
+    """Drive values and frames in the workspace. Returns a status."""
+    driven = whole(block, N_DRIVES) > 0
+    if driven:
+        evaluate_drives(block, t, work)
+        put_drive_margins(block, work)
+    put_frames(block, q, work)
     return status(block, work) if driven else OK
 
 

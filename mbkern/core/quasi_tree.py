@@ -5,23 +5,24 @@ workspace of the tree, where `tree_mass` leaves drive values and frames for the 
 :mod:`.quasi_sweeps`.
 """
 
+from .arguments import UNKNOWN, data_of
 from .cabi import LOAD, address_of
 from .checks import OK
-from .entry import UNKNOWN
 from .jit import c_function, exact, inline, kernel
 from .joints import put_rates
 from .layout import (
     BODY_G, BODY_NODE, INERTIA, MASS, MOMENT, N_NODES, NQ, NV, W_G, W_PHI, W_V, body_row, get3, get6, get33, get_pair,
     node_row, put3, put_pair, work_row,
 )
+from .mass import factor, solve
 from .momenta import project_forces, put_velocities
 from .number import array_at, get, put, whole
 from .quasi_layout import (
-    AT_AXES, AT_BLOCK, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, QUATERNION, RAILS,
-    RHEONOMIC, SINGULAR_TREE, STATUS,
+    AT_AXES, AT_BLOCK, AT_IGNORABLE, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, QUATERNION, R,
+    RAILS, RHEONOMIC, S, SINGULAR_MASS, SINGULAR_TREE, STATUS,
 )
 from .quasi_rows import axes_of
-from .quasi_sweeps import bias, mass_and_frames
+from .quasi_sweeps import bias, frames_alone, mass_and_frames
 from .rotors import add_rotors
 from .spatial import rigid_times
 from .vec3 import axpy, cross, dot, mul, scale
@@ -70,6 +71,55 @@ def tree_mass(t, q, v, out, user):
         put(frame, STATUS, SINGULAR_TREE)
     elif whole(frame, RHEONOMIC) != 0:
         momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), array_at(address_of(out) + 8 * m * m, m), work)
+
+
+@kernel
+def put_ignored_rows(block, frame, rest, out, work):
+    """Rows (and columns) of M of the ignorable speeds; of rheonomic trees N is behind M, and in every momentum."""
+    m, table, rheonomic = whole(block, NV), whole(frame, AT_IGNORABLE), whole(frame, RHEONOMIC) != 0
+    N, last = array_at(data_of(out) + 8 * m * m, m), -1
+    for k in range(whole(frame, S)):
+        first = whole(frame, table + k * IGNORABLE + FIRST)
+        n = 1 if whole(frame, table + k * IGNORABLE + QUATERNION) < 0 else 3
+        if first == last:  # another position of the same free joint
+            continue
+        last = first
+        for i in range(first, first + n):
+            row = array_at(data_of(out) + 8 * m * i, m)
+            put(rest, i, 1.0)
+            momenta(block, rest, row, work)
+            put(rest, i, 0.0)
+            for j in range(m):
+                if rheonomic:
+                    put(row, j, get(row, j) - get(N, j))
+                put(out, j * m + i, get(row, j))
+
+
+@c_function(LOAD)
+def tree_rows(t, q, v, out, user):
+    """Of a large tree: the rows of M that belong to ignored coordinates, and N behind M."""
+    address = address_of(user)
+    frame, (block, work, _, _) = array_at(address, UNKNOWN), tree(address)
+    m, rest = whole(block, NV), array_at(address + 8 * whole(frame, AT_REST), whole(block, NV))
+    if frames_alone(block, t, numbers(q, whole(block, NQ)), work) != OK:
+        put(frame, STATUS, SINGULAR_TREE)
+        return
+    if whole(frame, RHEONOMIC) != 0:
+        momenta(block, rest, array_at(address_of(out) + 8 * m * m, m), work)
+    put_ignored_rows(block, frame, rest, numbers(out, m * m + m), work)
+
+
+@c_function(LOAD)
+def tree_solve(t, q, v, out, user):
+    """Of a large tree: M^-1 of 1 + r right sides v, one after the other; M of this configuration is factored first."""
+    address = address_of(user)
+    frame, (block, work, _, _) = array_at(address, HEADER), tree(address)
+    m = whole(block, NV)
+    if factor(block, t, numbers(q, whole(block, NQ)), numbers(v, m), work) != OK:
+        put(frame, STATUS, SINGULAR_MASS)
+        return
+    for k in range(1 + whole(frame, R)):
+        solve(block, array_at(address_of(v) + 8 * k * m, m), array_at(address_of(out) + 8 * k * m, m), work)
 
 
 @c_function(LOAD)

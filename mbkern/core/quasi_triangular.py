@@ -17,7 +17,7 @@ from .quasi_calls import put_quasi, put_rates_of
 from .quasi_layout import (
     AT_E, AT_F, AT_GAMMA, AT_H, AT_M, AT_MOMENTA, AT_N, AT_ORDER, AT_P, AT_PATTERN, AT_PLACES, AT_Q, AT_REST, AT_V,
     AT_X, AT_Y, BY_NAME, DENSE_S, DIAGONAL, IN_PLACE, NU, NV, N_SINGLE, RAILS, RCOND, S, SELECTED, SIGN, SINGULAR_MASS,
-    SINGULAR_S, THRESHOLD, TRIANGULAR, part,
+    SINGULAR_S, SOLVE_CALL, THRESHOLD, TRIANGULAR, part,
 )
 from .quasi_rows import momentum_axes
 from .vec3 import axpy, dot
@@ -123,7 +123,7 @@ def put_ignorable_speeds(frame, q):
             x = fma(-get(M, row * m + j), get(v, j), x)
         put(left, k, x / get(M, row * m + row) if diagonal else x)
     if not diagonal:
-        substitute_positive(X, m, left, 0, nd)
+        substitute_positive(X, m if whole(frame, SOLVE_CALL) == 0 else nd, left, 0, nd)
     for k in range(nd):
         put(v, ordered_speed(frame, in_place, k), get(left, k))
 
@@ -132,17 +132,20 @@ def put_ignorable_speeds(frame, q):
 def factor_reduced(frame):
     """M factored in X, ignorable speeds first; where M_II is diagonal, M_NN - M_NI M_II^-1 M_IN, and M_NI M_II^-1 in P.
 
-    Returns whether M is positive definite.
+    Of a large tree M_II alone. Returns whether M is positive definite.
     """
     m, nu, in_place = whole(frame, NV), whole(frame, NU), whole(frame, TRIANGULAR) == IN_PLACE
-    nd = m - nu
+    nd, large = m - nu, whole(frame, SOLVE_CALL) != 0
     M, X, P = part(frame, AT_M, m * m), part(frame, AT_X, m * m), part(frame, AT_P, m * nd)
     if whole(frame, DIAGONAL) == 0:
-        for i in range(m):
+        n = nd if large else m
+        for i in range(n):
             row = ordered_speed(frame, in_place, i)
             for j in range(i + 1):
-                put(X, i * m + j, get(M, row * m + ordered_speed(frame, in_place, j)))
-        return factor_positive(X, m)
+                put(X, i * n + j, get(M, row * m + ordered_speed(frame, in_place, j)))
+        return factor_positive(X, n)
+    if large:
+        return True
     if nd == 3 and in_place:  # as below
         d, e, f = 1.0 / get(M, 0), 1.0 / get(M, m + 1), 1.0 / get(M, 2 * m + 2)
         for i in range(nu):
@@ -197,7 +200,7 @@ def put_triangular(frame, udot):
     m, nu, in_place = whole(frame, NV), whole(frame, NU), whole(frame, TRIANGULAR) == IN_PLACE
     nd = m - nu
     X, P, b, c = part(frame, AT_X, m * m), part(frame, AT_P, m * nd), part(frame, AT_E, m), part(frame, AT_F, m)
-    h, Q, Y = part(frame, AT_H, m), part(frame, AT_Q, m), part(frame, AT_Y, nu * m + 2 * nu)
+    h, Q = part(frame, AT_H, m), part(frame, AT_Q, m)
     for i in range(m):
         row = ordered_speed(frame, in_place, i)
         put(c, i, get(Q, row) - get(h, row))
@@ -217,6 +220,14 @@ def put_triangular(frame, udot):
         substitute_positive(X, m, c, nd, m)
         for i in range(nu):
             put(b, i, get(c, nd + i))
+    put_triangular_rates(frame, b, udot)
+
+
+@exact
+def put_triangular_rates(frame, b, udot):
+    """udot = Y_N b + rate_Y, b the accelerations of the speeds that are not ignorable."""
+    m, nu, in_place = whole(frame, NV), whole(frame, NU), whole(frame, TRIANGULAR) == IN_PLACE
+    nd, Y = m - nu, part(frame, AT_Y, nu * m + 2 * nu)
     if whole(frame, SELECTED) != 0:
         for i in range(nu):
             put(udot, i, get(b, i))

@@ -27,14 +27,14 @@ from .joints import (
     add_drive_rate, add_rates, dofs, inertia_along, put_drive_margins, put_frames, put_momentum_rates, put_rates,
 )
 from .layout import (
-    BEFORE, GRAVITY, MASS_ROW, N_BEFORE, N_DRIVES, N_NODES, NV, PARENT, SUBTREE_MASS, VI, W_G, W_GRAVITY, W_MOMENT,
-    W_PHI, W_R, W_V,
+    BEFORE, GRAVITY, MASS_ROW, N_BEFORE, N_DRIVES, N_NODES, NV, PARENT, SUBTREE_MASS, TOLERANCE, VI, W_G, W_GRAVITY,
+    W_MOMENT, W_PHI, W_R, W_V,
     add_to_pair, coordinate_row, get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at,
     work_row, work_size,
 )
 from .momenta import add_forces, own_momentum
 from .number import fma, get, put, smaller, whole
-from .spatial import PIVOT_TOLERANCE, ZERO6, force_to_parent, motion_to_child, scale6, trace
+from .spatial import ZERO6, force_to_parent, motion_to_child, scale6, trace
 from .vec3 import mul
 
 
@@ -50,7 +50,7 @@ def put_margin(block, i, a, pivot, work):
     """What elimination has left of the pivot of dof a of node i, against the composite inertia it came from."""
     c, at = node_row(i), margins_at(block) + i
     size = inertia_along(block, c, a, 3.0 * get(block, c + SUBTREE_MASS), trace(get6(work, work_row(i) + W_R)))
-    margin = fma(-PIVOT_TOLERANCE, size, pivot)
+    margin = fma(-get(block, c + TOLERANCE), size, pivot)
     put(work, at, smaller(margin, get(work, at)))
 
 
@@ -124,6 +124,12 @@ def subtract_drift(block, work):
 def forward(block, q, qdot, pdot, work):
     """Joint speeds, qdot, velocities and momenta of all nodes, root first; then mu and pdot, leaves first."""
     substitute(block, work)
+    carry_momenta(block, q, qdot, pdot, work)
+
+
+@inline
+def carry_momenta(block, q, qdot, pdot, work):
+    """The same when the joint speeds are in the workspace; frames and first moments of subtrees are too."""
     n, speeds = whole(block, N_NODES), speeds_at(block)
     ground = work_row(n)
     put_pair(work, ground + W_V, ZERO6)

@@ -7,7 +7,7 @@ They are compiled when a machine has rotors; their addresses are in the header o
 
 from numba import types
 
-from .entry import UNKNOWN
+from .arguments import UNKNOWN
 from .jit import c_function
 from .number import array_at, lanes_at
 from .rotors import rotor

@@ -143,14 +143,19 @@ else:
     from numba import types
     from numba.extending import intrinsic
 
-    from .number import LANES
+    from .number import LANES, NUMBERS, dual
 
     @intrinsic
     def call_rotor(typingctx, action, block, work, x, y, i, k):
         """Call `rotor` for numbers of these arrays' type, by the address in the block; nothing where there is none."""
         place = (ROTOR_CALLS + block.ndim + work.ndim - 2) * (LANES if block.ndim == 2 else 1)
 
+        def compiled_in(action, block, work, x, y, i, k):
+            rotor(action, block, work, x, y, i, k)
+
         def codegen(context, builder, sig, args):
+            if NUMBERS[work.ndim] == dual:  # for these there is no address
+                return context.compile_internal(builder, compiled_in, sig, args)
             word = ir.IntType(types.intp.bitwidth)
             data = [context.make_array(sig.args[n])(context, builder, args[n]).data for n in (1, 2, 3, 4)]
             address = builder.fptosi(builder.load(builder.gep(data[0], [ir.Constant(word, place)])), word)

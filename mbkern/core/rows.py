@@ -1,4 +1,4 @@
-"""`rhs` of the rows of row-major arrays: to lanes and back, shared out between threads without Python in between.
+"""An operation on the rows of row-major arrays: to lanes and back, shared out between threads without Python.
 
 A *job* is a list of words: where the arrays are, and counters. Whoever works on it takes pieces of rows until none is
 left. Other threads wait at *slots*, one word each:
@@ -6,7 +6,7 @@ left. Other threads wait at *slots*, one word each:
     ABSENT    nobody is there        FREE    a thread looks at the word again and again
     BUSY      it works on a job      else    the address of a job that wants to be taken
 
-Who calls `rhs_rows` leaves its job at slots that are free, else at absent ones, works itself, and takes the job back
+Who calls `run_rows` leaves its job at slots that are free, else at absent ones, works itself, and takes the job back
 from slots where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less
 than a microsecond; one that sleeps takes 0.1 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks
 for a while before it returns.
@@ -14,33 +14,34 @@ for a while before it returns.
 
 from llvmlite import ir
 from numba import types
-from numba.core.typing import signature
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 from numpy import nan
 
+from .arguments import UNKNOWN, WORDS, call_on_lanes, data_of, integers_at, share_memory, stack_words
 from .atomics import WORD, count_up, give_way, pause, peek, poke, replace
 from .checks import OK
-from .entry import UNKNOWN, data_of, aliases
+from .entry import MOST
 from .jit import checked, exact
-from .lanes import ROW, call_lanes, put_constants
-from .number import LANES, VECTOR, all_at_most, array_at, accessor, get, lanes, lanes_at, magnitude, put
+from .lanes import put_constants
+from .number import LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put
+from .operations import ROW
 
-SHARED = -1  # what `rhs_rows` returns for arrays that share memory
-# places in a buffer of lanes: t, codes, and from Y on y, tau, dydt, work
-B_T, B_CODES, B_Y = 0, 1, 2
+SHARED = -1  # what `run_rows` returns for arrays that share memory
+# places in a buffer of lanes: t, codes, and from there on the arguments of the operation one by one, and its workspace
+B_T, B_CODES, B_ARGUMENTS = 0, 1, 2
 # words of a slot: its state, and how many jobs were done there (which nobody needs but tests)
 SLOT, JOBS = 0, 1
 SLOT_SIZE = 8  # a cache line
 ABSENT, FREE, BUSY = 0, 1, 2
 PATIENCE = 1000  # looks for the end of a job before other threads are let through
 # words of a job: numbers, addresses and counts
-FUNCTION, BLOCK, N_Q, N_V, END, STEP = 0, 1, 2, 3, 4, 5
-PLACES, N_PLACES, VALUES, TIMES, N_TIMES, TAU, N_TAU = 6, 7, 8, 9, 10, 11, 12
-AT_Q, AT_P, AT_QDOT, AT_PDOT, AT_CODES = 13, 14, 15, 16, 17
-BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 18, 19, 20, 21  # of the first thread, and bytes from one thread to the next
-NEXT, JOINED, DONE, BAD = 24, 25, 26, 27  # next row; threads that came, and that left; rows without a result
-JOB = 32  # and two words for each helper: a slot, and what was there before
+FUNCTION, BLOCK, END, STEP, N_INPUTS, N_ARGUMENTS = 0, 1, 2, 3, 4, 5
+PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11
+BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 12, 13, 14, 15  # of the first thread, and bytes from one thread to the next
+NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that came, and that left; rows without a result
+ARRAYS = 20  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
+ARRAY = 3
+JOB = ARRAYS + ARRAY * MOST  # and two words for each helper: a slot, and what was there before
 
 get4, put4 = accessor(LANES)
 
@@ -138,42 +139,38 @@ def lanes_to_rows(x, at, rows, first):
 
 
 @exact
-def pack(Q, P, tau, first, end, y, forces):
-    """States first, ..., end - 1 to lanes; the last block is filled up with its last state."""
-    nq, nv = Q.shape[1], P.shape[1]
-    if first + LANES <= end:
-        rows_to_lanes(Q, first, y, 0)
-        rows_to_lanes(P, first, y, nq)
+def pack(rows, first, end, x, at):
+    """Rows first, ..., end - 1 to the lanes of x from `at` on; the last block is filled up with its last row. One row
+    is for all lanes."""
+    n = rows.shape[1]
+    if rows.shape[0] > 1 and first + LANES <= end:
+        rows_to_lanes(rows, first, x, at)
     else:
         for k in range(LANES):
-            row = min(first + k, end - 1)
-            for i in range(nq):
-                y[i, k] = Q[row, i]
-            for i in range(nv):
-                y[nq + i, k] = P[row, i]
-    if tau.shape[0] > 0:
-        for k in range(LANES):
-            row = min(first + k, end - 1) if tau.shape[0] > 1 else 0
-            for i in range(nv):
-                forces[i, k] = tau[row, i]
+            row = min(first + k, end - 1) if rows.shape[0] > 1 else 0
+            for i in range(n):
+                x[at + i, k] = rows[row, i]
 
 
 @exact
-def unpack(rates, status, first, end, Qdot, Pdot, codes):
-    """Rates of states first, ..., end - 1 to rows; where there is none NaN, and why to `codes`. How many those are."""
-    nq, nv, bad = Qdot.shape[1], Pdot.shape[1], 0
-    if first + LANES <= end and all_at_most(magnitude(get(status, 0)), 1.0 * OK):
-        lanes_to_rows(rates, 0, Qdot, first)
-        lanes_to_rows(rates, nq, Pdot, first)
-        return bad
+def unpack(x, at, good, status, first, end, rows):
+    """The way back; NaN where there is no result. `good`: all lanes have one."""
+    n = rows.shape[1]
+    if good:
+        lanes_to_rows(x, at, rows, first)
+        return
     for k in range(min(LANES, end - first)):
-        good = status[0, k] == OK
+        for i in range(n):
+            rows[first + k, i] = x[at + i, k] if status[0, k] == OK else nan
+
+
+@exact
+def put_codes(status, first, end, codes):
+    """The codes of states first, ..., end - 1; how many are not OK."""
+    bad = 0
+    for k in range(min(LANES, end - first)):
         codes[first + k] = int(status[0, k])
-        bad += not good
-        for i in range(nq):
-            Qdot[first + k, i] = rates[i, k] if good else nan
-        for i in range(nv):
-            Pdot[first + k, i] = rates[nq + i, k] if good else nan
+        bad += status[0, k] != OK
     return bad
 
 
@@ -188,62 +185,61 @@ def put_times(t, first, end, times):
 
 
 # ---- jobs ----
-def _array_at(array_type):
-    """Array of a type over numbers at an address, from its shape; whoever passes the address keeps them alive."""
-    def codegen(context, builder, sig, args):
-        array = context.make_array(array_type)(context, builder)
-        item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
-        shape = list(args[1:])
-        strides = [builder.mul(item, shape[1]), item] if len(shape) == 2 else [item]
-        data = builder.inttoptr(args[0], context.get_data_type(array_type.dtype).as_pointer())
-        populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
-        return array._getvalue()
-    return signature(array_type, *[types.intp] * (1 + array_type.ndim)), codegen
-
-
 @intrinsic
 def rows_at(typingctx, address, count, columns):
     """Row-major float64 array."""
-    return _array_at(types.Array(types.float64, 2, "C"))
+    array_type = types.Array(types.float64, 2, "C")
+
+    def codegen(context, builder, sig, args):
+        return array_of(context, builder, array_type, args[0], args[1:])
+    return array_type(*[types.intp] * 3), codegen
 
 
-@intrinsic
-def integers_at(typingctx, address, count):
-    """Integer array."""
-    return _array_at(types.Array(types.int64, 1, "C"))
+@exact
+def array_of_job(words, k):
+    """Argument k of a job."""
+    at = ARRAYS + ARRAY * k
+    return rows_at(words[at], words[at + 2], words[at + 1])
 
 
 @checked
 def work_on(job):
     """Take pieces of a job until none is left."""
     words = integers_at(job, JOB)
-    nq, nv, end, step = words[N_Q], words[N_V], words[END], words[STEP]
-    n = nq + nv
-    Q, P = rows_at(words[AT_Q], end, nq), rows_at(words[AT_P], end, nv)
-    Qdot, Pdot = rows_at(words[AT_QDOT], end, nq), rows_at(words[AT_PDOT], end, nv)
-    codes = integers_at(words[AT_CODES], end)
-    t, tau = array_at(words[TIMES], words[N_TIMES]), rows_at(words[TAU], words[N_TAU], nv)
+    end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
+    codes, t = integers_at(words[AT_CODES], end), array_at(words[TIMES], words[N_TIMES])
     n_places = words[N_PLACES]
     places, values = integers_at(words[PLACES], n_places), rows_at(words[VALUES], end, n_places)
     who = count_up(job + WORD * JOINED, 1)
     at, own = words[BUFFER] + who * words[BUFFER_SIZE], words[OWN] + who * words[OWN_SIZE]
-    at_y = at + ROW * B_Y
-    at_tau = at_y + ROW * n
-    at_rates = at_tau + ROW * nv
-    at_codes = at + ROW * B_CODES
-    bad = 0
+    memory, status = lanes_at(at, UNKNOWN), lanes_at(at + ROW * B_CODES, 1)
+    arguments = stack_words(16)
+    placed, place = integers_at(arguments, WORDS * MOST), B_ARGUMENTS
+    for j in range(count):
+        size = words[ARRAYS + ARRAY * j + 1] if words[ARRAYS + ARRAY * j + 2] > 0 else 0
+        placed[WORDS * j], placed[WORDS * j + 1] = at + ROW * place, size
+        place += size
+    work, bad = at + ROW * place, 0
     begin = count_up(job + WORD * NEXT, step)
     while begin < end:
         stop = min(begin + step, end)
         for first in range(begin, stop, LANES):
             put_times(t, first, stop, lanes_at(at + ROW * B_T, 1))
-            pack(Q, P, tau, first, stop, lanes_at(at_y, n), lanes_at(at_tau, nv))
+            place = B_ARGUMENTS
+            for j in range(inputs):
+                if placed[WORDS * j + 1] > 0:
+                    pack(array_of_job(words, j), first, stop, memory, place)
+                    place += placed[WORDS * j + 1]
             if n_places > 0:
                 for k in range(LANES):
                     put_constants(places, values, min(first + k, stop - 1), lanes_at(own, UNKNOWN), k)
-            call_lanes(words[FUNCTION], at + ROW * B_T, at_y, at_tau if tau.shape[0] > 0 else 0, at_rates, at_codes,
-                       words[BLOCK], own, at_rates + ROW * n)
-            bad += unpack(lanes_at(at_rates, n), lanes_at(at_codes, 1), first, stop, Qdot, Pdot, codes)
+            call_on_lanes(words[FUNCTION], at + ROW * B_T, arguments, at + ROW * B_CODES, words[BLOCK], own, work)
+            good = first + LANES <= stop and all_at_most(magnitude(get(status, 0)), 1.0 * OK)
+            if not good:
+                bad += put_codes(status, first, stop, codes)
+            for j in range(inputs, count):
+                unpack(memory, place, good, status, first, stop, array_of_job(words, j))
+                place += placed[WORDS * j + 1]
         begin = count_up(job + WORD * NEXT, step)
     count_up(job + WORD * BAD, bad)
 
@@ -289,24 +285,51 @@ def take_back(job, asked):
     return came
 
 
-@checked
-def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, begin, end, step, buffers, own, job,
-             slots, helpers):
-    """Rows begin .. end of Qdot, Pdot and their codes, which are OK before; at most that many helpers.
+@intrinsic
+def describe(typingctx, address, arrays):
+    """Write address, columns and rows of each array of a tuple to the words at an address."""
+    def codegen(context, builder, sig, args):
+        word = ir.IntType(types.intp.bitwidth)
+        place = builder.inttoptr(args[0], word.as_pointer())
+        for k, array_type in enumerate(arrays):
+            array = context.make_array(array_type)(context, builder, builder.extract_value(args[1], k))
+            rows, columns = (builder.extract_value(array.shape, j) for j in range(2))
+            for j, number in enumerate((builder.ptrtoint(array.data, word), columns, rows)):
+                builder.store(number, builder.gep(place, [ir.Constant(word, ARRAY * k + j)]))
+        return context.get_dummy_value()
+    return types.void(types.intp, arrays), codegen
 
-    `block` is an address. t has one number or one a row, tau no row, one or all. `buffers` and `own` (the block in
+
+@exact
+def shares(words, inputs, count, other):
+    """Whether a result of a job shares memory with the array `other`, which is no argument of the operation."""
+    found = 0
+    for k in range(inputs, count):
+        at = ARRAYS + ARRAY * k
+        begin, end = words[at], words[at] + 8 * words[at + 1] * words[at + 2]
+        found += begin < data_of(other) + 8 * other.size and data_of(other) < end
+    return found != 0
+
+
+@exact
+def run_rows(function, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+             arrays):
+    """Rows begin .. end of the results of an operation, and their codes, which are OK before. At most `helpers` help.
+
+    `arrays` is a tuple of its arguments, row-major, of which the first are inputs; an input has no row, one for all
+    states, or one for each. `block` is an address. t has one number or one a row. `buffers` and `own` (the block in
     every lane; empty unless constants vary) have a part for each thread, `job` has JOB words and two for each helper;
     all three are for this call alone. Returns how many rows have no result, these are NaN; `SHARED` and does nothing
     when results would be written over what is to be read.
     """
-    if aliases(Qdot, Pdot, Q, P) or aliases(Qdot, Pdot, t, tau) or aliases(Qdot, Pdot, values, values):
+    count = len(arrays)
+    describe(data_of(job) + WORD * ARRAYS, arrays)
+    if share_memory(inputs, arrays) or shares(job, inputs, count, t) or shares(job, inputs, count, values):
         return SHARED
     job[FUNCTION], job[BLOCK], job[END], job[STEP] = function, block, end, step
-    job[N_Q], job[N_V] = Q.shape[1], P.shape[1]
+    job[N_INPUTS], job[N_ARGUMENTS] = inputs, count
     job[PLACES], job[N_PLACES], job[VALUES] = data_of(places), places.shape[0], data_of(values)
-    job[TIMES], job[N_TIMES], job[TAU], job[N_TAU] = data_of(t), t.shape[0], data_of(tau), tau.shape[0]
-    job[AT_Q], job[AT_P], job[AT_QDOT], job[AT_PDOT] = data_of(Q), data_of(P), data_of(Qdot), data_of(Pdot)
-    job[AT_CODES] = data_of(codes)
+    job[TIMES], job[N_TIMES], job[AT_CODES] = data_of(t), t.shape[0], data_of(codes)
     job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), ROW * buffers.shape[1]
     job[OWN], job[OWN_SIZE] = data_of(own), ROW * own.shape[1]
     job[NEXT], job[JOINED], job[DONE], job[BAD] = begin, 0, 0, 0
@@ -320,3 +343,47 @@ def rhs_rows(function, block, places, values, t, Q, P, tau, Qdot, Pdot, codes, b
         if looks > PATIENCE:
             give_way()
     return peek(at + WORD * BAD)
+
+
+# ---- what Python calls: for 2 to 7 arguments. One function with any number of them would take 3 us longer to call ----
+@checked
+def rows_of_2(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b):
+    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+                    (a, b))
+
+
+@checked
+def rows_of_3(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c):
+    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+                    (a, b, c))
+
+
+@checked
+def rows_of_4(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
+              d):
+    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+                    (a, b, c, d))
+
+
+@checked
+def rows_of_5(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
+              d, e):
+    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+                    (a, b, c, d, e))
+
+
+@checked
+def rows_of_6(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
+              d, e, g):
+    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+                    (a, b, c, d, e, g))
+
+
+@checked
+def rows_of_7(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
+              d, e, g, h):
+    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
+                    (a, b, c, d, e, g, h))
+
+
+ROWS = {2: rows_of_2, 3: rows_of_3, 4: rows_of_4, 5: rows_of_5, 6: rows_of_6, 7: rows_of_7}

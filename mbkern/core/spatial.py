@@ -131,7 +131,12 @@ def rigid_times(m, s, J, v):
 def rigid_to_parent(X, m, s, J):
     """First moment and inertia of a rigid body in the parent frame."""
     G, rho = X
-    s, J = tmul(G, s), scongruence(G, J)
+    return shift_rigid(rho, m, tmul(G, s), scongruence(G, J))
+
+
+@inline
+def shift_rigid(rho, m, s, J):
+    """The same for a frame with the axes of its parent, its origin at rho."""
     spread = fma(2.0, dot(s, rho), m * dot(rho, rho))
     a = axpy(m, rho, s)  # the first moment about the parent's origin; J_ab += spread E - a rho^T - rho s^T
     return a, (fma(-a[0], rho[0], fma(-rho[0], s[0], J[0] + spread)), fma(-a[0], rho[1], fma(-rho[0], s[1], J[1])),
@@ -186,8 +191,6 @@ def shift_inertia(rho, M):
                    fma(x, B[1][2] + A[1][2], fma(-y, B[0][2] + A[0][2], R[5]))))
 
 
-
-
 @inline
 def minus_cross(x, a, b):
     """x - a x b."""
@@ -197,7 +200,8 @@ def minus_cross(x, a, b):
 
 @inline
 def mass_to_parent(X, P):
-    """C^T M C of an inertia that has a linear block P only (what a ball joint lets through)."""
+    """C^T M C of an inertia that has a linear block P only (what a ball joint lets through). Saves 1 % of a tree of
+    ball joints; `inertia_to_parent` with zeros executes as many flops."""
     G, rho = X
     P = scongruence(G, P)
     F = full(P)

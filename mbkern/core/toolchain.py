@@ -26,8 +26,8 @@ def _chosen():
         from . import numba_private
     except (ImportError, AttributeError) as error:
         warnings.warn(f"mbkern: Numba {numba.__version__} lacks a private part that mbkern uses ({error}); kernels are "
-                      f"compiled by its public interface: more slowly, and in every process. {VARIABLE}=public says "
-                      "that this is known", RuntimeWarning, stacklevel=2)
+                      f"compiled by its public interface, more slowly. {VARIABLE}=public says that this is known",
+                      RuntimeWarning, stacklevel=2)
         return numba_public
     return numba_private
 

@@ -5,10 +5,12 @@ from                        use
 ==========================  ==================================================================================
 Python, SciPy               `system.rhs(q, p, t)`; `system.ode()`, a function fun(t, y) for `solve_ivp`
 Numba                       `rhs, block = system.njit()`, inside any `@njit(cache=True)` function
-C, C++, Fortran, Julia      `f = system.cfunc`: `f.address` and `f.user_data`, with the header text `header()`
+C, C++, Fortran, Julia      `f = system.cfunc`: `f.address` and `f.user_data`, with the header text `header()`;
+                            `system.cfunc_of("inverse_dynamics")` likewise for every operation
 ctypes, cffi                `f.ctypes`, `cffi_pointers(f)`
 SUNDIALS-style solvers      `sundials_address(f)`: int (double, const double *, double *, void *)
 CyRK                        `cyrk_arguments(f)`
+JAX                         `jax(system)`: functions under jit, vmap, grad
 a carrier of the pointers   `low_level_callable(f)` (SciPy's own ODE solvers do not take one)
 ==========================  ==================================================================================
 
@@ -53,6 +55,8 @@ from ..explain import CODES
 from .adapters import cffi_pointers, cyrk_arguments, low_level_callable, sundials_address
 from .handle import CFunc, UserData
 from .header import header
+from .operation import COperation
+from .with_jax import JaxFunctions, jax
 
-__all__ = ["CODES", "CFunc", "UserData", "cffi_pointers", "cyrk_arguments", "header", "low_level_callable",
-           "sundials_address"]
+__all__ = ["CODES", "CFunc", "COperation", "JaxFunctions", "UserData", "cffi_pointers", "cyrk_arguments", "header",
+           "jax", "low_level_callable", "sundials_address"]

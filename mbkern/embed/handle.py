@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import lazy
 from ..core import cabi
 from ..errors import StateError
 from ..explain import error_of
@@ -34,10 +37,11 @@ class UserData(int):
     True
     """
 
-    _frame: Frame
+    _frame: Any
+    _desk: Any
 
     @classmethod
-    def of(cls, frame: Frame) -> UserData:
+    def of(cls, frame: Any) -> UserData:
         """The pointer to a frame."""
         user = cls(frame.user)
         user._frame = frame
@@ -54,9 +58,9 @@ class CFunc(Frame):
     ----------
     system : System
         What to evaluate, and how.
-    tau : (nv,), or njit function f(t, q, p, out), optional
+    tau : (nv,), or njit function f(t, q, p, out) or, with joint speeds u, f(t, q, p, u, out), optional
         Joint forces that act in every call, in N and N m; `out` (nv) is zero when f is called.
-    wrench : (N, 6), or njit function f(t, q, p, out), optional
+    wrench : (N, 6), or njit function likewise, optional
         (force; moment) on each body, in body axes, at the body origin; `out` is (N, 6).
 
     Attributes
@@ -80,7 +84,7 @@ class CFunc(Frame):
     def __init__(self, system: System, tau: Any = None, wrench: Any = None) -> None:
         super().__init__(system, tau, wrench)
         self.size: int = self.model.nq + self.model.nv
-        self._method = system.method
+        self._method, self._variable = system.method, system.variable
 
     def __repr__(self) -> str:
         return f"CFunc({self.model!r}, method={self._method!r})"
@@ -96,20 +100,55 @@ class CFunc(Frame):
         return int(cabi.ode_tau.address)
 
     @cached_property
+    def jacobian_data(self) -> UserData:
+        """The last argument of the function at `jacobian_address`: memory of its own for derivatives, an int.
+
+        A StateError names a force function whose derivative is not known, see `mbkern.forces.with_derivative`.
+        """
+        variational = lazy.module("variational")
+        variational.needs_momenta(self._variable, "jacobian_data")
+        desk = variational.Desk(self.model, self)
+        data = UserData(desk.address)
+        data._frame, data._desk = self, desk
+        return data
+
+    @property
+    def jacobian_address(self) -> int:
+        """Of ``void (double t, const double *y, double *J, void *data)``: J = df/dy, (nq + nv)^2 doubles row by row.
+
+        `data` is `jacobian_data`. It shares forces and status with the function itself, so the two are called in turn.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> f = mb.System(mb.zoo.chain(3)).cfunc
+        >>> f.jacobian_address > 0, f.jacobian_data > 0
+        (True, True)
+        """
+        return int(lazy.module("variational.kernels.flow").jacobian.address)
+
+    @cached_property
     def ctypes(self) -> Any:
         """The function for ctypes. Arrays are checked (float64, contiguous, right size); bare pointers cannot be."""
         function = ODE_TYPE(self.address)
-        y, dydt = _checked("y", self.size), _checked("dydt", self.size, writes=True)
-        function.argtypes = (ctypes.c_double, y, dydt, _user(self.size))
+        y, dydt = checked_array("y", (self.size,)), checked_array("dydt", (self.size,), writes=True)
+        function.argtypes = (ctypes.c_double, y, dydt, checked_user(CFunc, self._belongs))
         return function
 
     @cached_property
     def ctypes_tau(self) -> Any:
         """The function with tau for ctypes, checked likewise."""
         function = ODE_TAU_TYPE(self.address_tau)
-        y, dydt = _checked("y", self.size), _checked("dydt", self.size, writes=True)
-        function.argtypes = (ctypes.c_double, y, _checked("tau", self.model.nv), dydt, _user(self.size))
+        y, dydt = checked_array("y", (self.size,)), checked_array("dydt", (self.size,), writes=True)
+        tau, user = checked_array("tau", (self.model.nv,)), checked_user(CFunc, self._belongs)
+        function.argtypes = (ctypes.c_double, y, tau, dydt, user)
         return function
+
+    def _belongs(self, other: CFunc) -> None:
+        """Raise unless the memory of the other one serves this function."""
+        if other.size != self.size:
+            raise StateError(f"user: it belongs to a system with {other.size} numbers in y, this function to one "
+                             f"with {self.size}")
 
     @property
     def error(self) -> StateError | None:
@@ -117,18 +156,21 @@ class CFunc(Frame):
         return error_of(self.model, self.array)
 
 
-def _checked(name: str, size: int, writes: bool = False) -> Any:
-    """An argument type of ctypes: an array of `size` doubles that it looks at, or a pointer that it must trust."""
-    wanted = (size,)
+def checked_array(name: str, wanted: tuple[int, ...], writes: bool = False, optional: bool = False) -> Any:
+    """An argument type of ctypes: an array of doubles that it looks at, or a pointer that it must trust. An optional
+    one may be None."""
+    size = math.prod(wanted)
 
     def from_param(value: Any) -> Any:
         if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.shape == wanted and value.flags.carray:
             return ctypes.byref(_from_buffer(value)) if size else None  # the usual case, three times as fast
+        if value is None and optional:
+            return None
         array = getattr(value, "_arr", value)  # what `array.ctypes.data_as` points at
         if isinstance(array, np.ndarray):
             flags = array.flags
             if array.dtype != np.float64 or array.shape != wanted or not flags.c_contiguous or not flags.aligned:
-                raise StateError(f"{name}: expected a contiguous float64 array of shape ({size},), got {array.dtype} "
+                raise StateError(f"{name}: expected a contiguous float64 array of shape {wanted}, got {array.dtype} "
                                  f"of shape {array.shape}{'' if flags.c_contiguous else ', not contiguous'}")
             if writes and not flags.writeable:
                 raise StateError(f"{name}: expected an array to write to, got a read-only one")
@@ -140,24 +182,24 @@ def _checked(name: str, size: int, writes: bool = False) -> Any:
                 raise TypeError
             return _DOUBLES.from_param(value)
         except TypeError:
-            raise StateError(f"{name}: expected a float64 array of shape ({size},) or a pointer to doubles, got "
+            raise StateError(f"{name}: expected a float64 array of shape {wanted} or a pointer to doubles, got "
                              f"{type(value).__name__}") from None
 
     return type("Doubles", (), {"from_param": staticmethod(from_param)})
 
 
-def _user(size: int) -> Any:
-    """An argument type of ctypes: the user_data of a CFunc with a state of this size."""
+def checked_user(kind: type, belongs: Callable[[Any], None]) -> Any:
+    """An argument type of ctypes: the user_data of an object of this kind, which `belongs` looks at."""
 
     def from_param(value: Any) -> Any:
         frame = getattr(value, "_frame", None)
-        if isinstance(frame, CFunc):
-            if frame.size == size:
-                return ctypes.c_void_p(value)
-            raise StateError(f"user: it belongs to a system with {frame.size} numbers in y, this function to one "
-                             f"with {size}")
+        if isinstance(frame, kind):
+            belongs(frame)
+            return ctypes.c_void_p(value)
+        if frame is not None:
+            raise StateError(f"user: expected the user_data of a {kind.__name__}, got that of a {type(frame).__name__}")
         if value is None or value == 0:
-            raise StateError("user: expected the user_data of a CFunc, got a null pointer")
+            raise StateError(f"user: expected the user_data of a {kind.__name__}, got a null pointer")
         return ctypes.c_void_p.from_param(value)
 
     return type("User", (), {"from_param": staticmethod(from_param)})

@@ -10,6 +10,9 @@ ledger of ERA. The English one has no room for pdot, which is read off its formu
 of freedom of DAH is 109/6 = 1/6 (Cholesky) + 6 (triangle of H) + 12, of TSP 235/6 = -5/6 (L^T D L) - 1 + 6 + 12 +
 23, with the 23 of pdot. So the forms with square roots, which the English paper prints, are set against its table
 to mu, the forms L^T D L against the Russian one to pdot. What remains: :mod:`mbkern.flops.residuals`.
+
+Methods with the state (q, u) are counted to udot: velocities, wr and Omega M v are counted, Adot u + vrdot is given as
+Adot^T - A^T Omega is for pdot, and reactions that come after udot are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,10 +29,12 @@ from numpy.typing import ArrayLike
 from .. import inputs, plain
 from ..errors import MethodError
 from ..inputs import Array
-from ..methods import METHODS
+from ..methods import STATE_METHODS
 from ..model.model import Model
 from ..system import System
+from ..textbook import ACCELERATIONS
 from ..textbook import METHODS as TEXTBOOK
+from ..textbook import accelerations as textbook_accelerations
 from ..textbook import rhs as textbook_rhs
 from .numbers import FLOPS, OPERATIONS, Count, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
@@ -37,17 +42,20 @@ from .table1 import checked_model
 
 LEVELS = ("kernel", "textbook")
 RATE = ("F*", "pdot")  # the lines that only pdot needs
-TO_MU, TO_PDOT = "mu", "pdot"
+TO_MU, TO_PDOT, TO_UDOT = "mu", "pdot", "udot"
 # the forms that the English paper prints; its table ends at mu
 COVERED = {"emh-cholesky": TO_MU, "dah": TO_MU, "hzu": TO_MU}
 # Functions of a kernel whose results compiled code computes in full, although not all of them are used on every path:
 # they are called before a branch, or in a loop that ends only later. Found by stepping through the machine code.
-IN_FULL = {"dah": ("composite", ("force_to_parent",))}
+IN_FULL = {name: ("composite", ("force_to_parent",)) for name in ("dah", "lagrange-2")}
+# lines of printed algorithms that give reactions, after udot is known
+REACTIONS = {"newton-euler-ldl": ("mu",), "newton-euler-lu": ("mu",), "lagrange-1": (), "appell": ("R",),
+             "lagrange-2": ("A qdot + vr", "C v_k", "M v", "C^T mu")}
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What one evaluation of qdot and pdot took.
+    """What one evaluation of qdot and pdot, or of qdot and udot, took.
 
     Attributes
     ----------
@@ -61,16 +69,16 @@ class Counted:
         Flops by sweep: the functions that the kernel calls, or the sweeps of the printed algorithm.
     by_step : dict
         Textbook level: flops by line of the algorithm.
-    covers : "pdot" or "mu"
+    covers : "pdot", "mu" or "udot"
         How far `total` and its breakdowns go. "mu" for the textbook's "emh-cholesky", "dah" and "hzu": F* and pdot are
-        left out.
+        left out. "udot" for methods with the state (q, u).
     to_mu, to_pdot : int
         Textbook level: flops of all lines but F* and pdot, and of all lines, by the same rule for every method.
     unused : int
         Kernel level: operations of the source whose results nobody uses; compiled code leaves them out, which is
         tested against its instructions (:mod:`mbkern.flops.numbers`).
-    qdot, pdot : array
-        The result of the counting run.
+    qdot, pdot, udot : array
+        The result of the counting run: one of pdot and udot is empty.
     """
 
     method: str
@@ -85,6 +93,7 @@ class Counted:
     unused: int = 0
     qdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
     pdot: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    udot: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __str__(self) -> str:
         pairs = self.by_operation["sincos"]
@@ -105,7 +114,7 @@ def count(
     t: float = 0.0,
     tau: ArrayLike | None = None,
 ) -> Counted:
-    """Count the operations of one evaluation of qdot and pdot by executing it.
+    """Count the operations of one right-hand side by executing it: of qdot and pdot, or of qdot and udot.
 
     Parameters
     ----------
@@ -116,7 +125,8 @@ def count(
     method : str
         Kernel level: a method of `System` ("emh-ldl", "emh-lu", ...). Textbook level: "emh-ldl" (Algorithm 2 as L^T D
         L: the ERA formula exactly), "dah-ldl", "hzu-ldl" (set against TSP, OSP); "emh-cholesky", "dah", "hzu" (the same
-        with square roots, set against EMH, DAH, HZU); "emh-lu" (Algorithm 1).
+        with square roots, set against EMH, DAH, HZU); "emh-lu" (Algorithm 1). On both levels, with joint speeds u for
+        p: "newton-euler-ldl", "newton-euler-lu", "lagrange-2", "lagrange-1", "appell".
     level : "kernel" or "textbook"
         The shipped kernels, or the algorithms as printed. The textbook takes C, A, vr, Adot^T - A^T Omega, the
         weights, the inertias (for HZU their inverses, Z and A (A^T A)^-1 too) and joint forces as given, as the papers
@@ -157,32 +167,40 @@ def count(
     t = inputs.time(t)
     forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
     if level == "textbook":
+        if method in ACCELERATIONS:
+            return _textbook_of_speeds(model, method, q, p, t, forces)
         return _textbook(model, "emh-ldl" if method == "auto" else method, q, p, t, forces)
     return _kernel(model, method, q, p, t, forces)
 
 
 def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
-    method = METHODS[System(model, name).method]  # an error says what is wrong with name or model
+    method = STATE_METHODS[System(model, name).method]  # an error says what is wrong with name or model
     ledger = Ledger()
-    module = plain.load(method.rhs.py_func.__module__.rpartition(".")[2])
+    module = plain.load(method.module)
     block, drives = with_drives(model)
     work = Memory(np.zeros(method.work_size(block)), ledger)
-    qdot, pdot = Memory(np.zeros(model.nq), ledger), Memory(np.zeros(model.nv), ledger)
-    arrays = [Memory(x, ledger) for x in (block, q, p, tau)]
-    rhs = rebound(module.rhs, evaluate_drives=_headed(ledger, "evaluate_drives", evaluate_drives(drives)),
-                  sweeps=_with_headings(ledger, module.sweeps))
+    qdot, rate = Memory(np.zeros(model.nq), ledger), Memory(np.zeros(model.nv), ledger)
+    constants, *arrays = [Memory(x, ledger) for x in (block, q, p, tau)]
+    sweeps = _with_headings(ledger, getattr(module, method.function))
     with _in_full(*IN_FULL.get(method.name, (method.module, ()))):
-        rhs(arrays[0], ledger.number(t), *arrays[1:], qdot, pdot, work)
+        _headed(ledger, "evaluate_drives", evaluate_drives(drives))(constants, ledger.number(t), work)
+        if method.variable == "p":
+            sweeps(constants, *arrays, qdot, rate, work)
+        else:
+            sweeps(constants, *arrays, rate, work)
+            _headed(ledger, "put_rates", plain.load("joints").put_rates)(constants, *arrays[:2], 0, qdot)
     used = {heading[0]: page.used for heading, page in ledger.pages.items()}
     done = {heading[0]: page.done for heading, page in ledger.pages.items()}
-    total = _flops(used)
+    total, momenta, none = _flops(used), method.variable == "p", np.empty(0)
     return Counted(method.name, "kernel", total, _by_operation(used), _by_key(used), unused=_flops(done) - total,
-                   qdot=qdot.values(), pdot=pdot.values())
+                   covers=TO_PDOT if momenta else TO_UDOT, qdot=qdot.values(),
+                   pdot=rate.values() if momenta else none, udot=none if momenta else rate.values())
 
 
 def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
     if not isinstance(name, str) or name not in TEXTBOOK:
-        raise MethodError(f"method: expected one of {', '.join(TEXTBOOK)} at the textbook level, got {name!r}")
+        names = ", ".join([*TEXTBOOK, *ACCELERATIONS])
+        raise MethodError(f"method: expected one of {names} at the textbook level, got {name!r}")
     ledger = Ledger()
     qdot, pdot = textbook_rhs(model, q, p, t, tau if tau.size else None, name, ledger=ledger)
     covers = COVERED.get(name, TO_PDOT)
@@ -200,6 +218,21 @@ def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array)
                    covers=covers, to_mu=to_mu, to_pdot=to_pdot, qdot=qdot, pdot=pdot)
 
 
+def _textbook_of_speeds(model: Model, name: str, q: Array, u: Array, t: float, tau: Array) -> Counted:
+    ledger = Ledger()
+    udot, _ = textbook_accelerations(model, q, u, t, tau if tau.size else None, name, ledger=ledger)
+    sweeps: Pages = {}
+    steps: Pages = {}
+    for (sweep, step), page in ledger.pages.items():
+        if step not in REACTIONS[name]:
+            steps[step] = page.done
+            sweeps[sweep] = [a + b for a, b in zip(sweeps.get(sweep, [0] * len(OPERATIONS)), page.done, strict=True)]
+    qdot = np.zeros(model.nq)
+    plain.load("joints").put_rates(model.block, q, u, 0, qdot)
+    return Counted(name, "textbook", _flops(sweeps), _by_operation(sweeps), _by_key(sweeps), _by_key(steps),
+                   covers=TO_UDOT, qdot=qdot, udot=udot)
+
+
 # ---- the sweeps under headings ------------------------------------------------------------------------------------
 
 
@@ -214,10 +247,14 @@ def _headed(ledger: Ledger, name: str, function: Callable[..., Any]) -> Callable
 
 
 def _with_headings(ledger: Ledger, sweeps: Any) -> FunctionType:
-    """`sweeps` with each function that it calls under its own heading."""
-    called = {name: sweeps.__globals__[name] for name in sweeps.__code__.co_names if name in sweeps.__globals__}
-    return rebound(sweeps, **{name: _headed(ledger, name, function) for name, function in called.items()
-                              if isinstance(function, FunctionType)})
+    """`sweeps` with each function that it calls under its own heading, those of other modules too."""
+    names = sweeps.__code__.co_names
+    called = {name: sweeps.__globals__[name] for name in names if name in sweeps.__globals__}
+    others = {name: SimpleNamespace(**{part: _headed(ledger, part, getattr(module, part)) for part in names
+                                       if isinstance(getattr(module, part, None), FunctionType)})
+              for name, module in called.items() if isinstance(module, ModuleType)}
+    return rebound(sweeps, **others, **{name: _headed(ledger, name, function) for name, function in called.items()
+                                        if isinstance(function, FunctionType)})
 
 
 @contextmanager

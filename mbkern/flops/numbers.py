@@ -207,7 +207,7 @@ class Count:
 
 
 class Memory:
-    """A one-dimensional array of counting numbers.
+    """A one-dimensional array of counting numbers; a slice of it is a view.
 
     What is stored is used. Memory does not remember that a number was a literal: a 0.0 that is read back counts.
 
@@ -225,21 +225,29 @@ class Memory:
     def __init__(self, values: Iterable[float], ledger: Ledger) -> None:
         self._ledger = ledger
         self._numbers = [ledger.number(x) for x in values]
+        self._begin = 0
         self.shape = (len(self._numbers),)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self.shape[0]
 
-    def __getitem__(self, i: int) -> Count:
-        return self._numbers[i]
+    def __getitem__(self, i: Any) -> Any:
+        return self._part(i) if i.__class__ is slice else self._numbers[self._begin + i]
 
     def __setitem__(self, i: int, x: Any) -> None:
         if isinstance(x, Count):
             x.use()
         else:
             x = self._ledger.number(x)
-        self._numbers[i] = x
+        self._numbers[self._begin + i] = x
+
+    def _part(self, part: slice) -> Memory:
+        """The same numbers from one place to another."""
+        begin, end, _ = part.indices(len(self))
+        view = Memory((), self._ledger)
+        view._numbers, view._begin, view.shape = self._numbers, self._begin + begin, (max(end - begin, 0),)
+        return view
 
     def values(self) -> Array:
         """The numbers without their history."""
-        return np.array([x.value for x in self._numbers])
+        return np.array([x.value for x in self._numbers[self._begin:self._begin + len(self)]])

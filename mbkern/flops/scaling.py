@@ -1,8 +1,9 @@
 """The scaling study: time of one evaluation and of one integration against the number of bodies.
 
-Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball: 1, 2 and 3 dofs, the
-papers' rotational, gimbal and ball hinges) by every method, and by other libraries where they are given. `study`
-measures, `Study` fits growth exponents, judges the claims of the papers, and writes tables and figures.
+Chains, carousels and binary trees of bodies on equal joints (revolute, universal, ball, free: 1, 2, 3 and 6 dofs, the
+papers' rotational, gimbal and ball hinges and free bodies) by the six methods of the papers, and by other libraries
+where they are given. `study` measures, `Study` fits growth exponents, judges the claims of the papers, and writes
+tables and figures.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..methods import METHODS
 from ..model import zoo
 from ..model.model import Model
 from ..system import System
 from .count import count
 from .diagrams import interpolate, joint_of, pyplot, selection_map
-from .timing import best_times, evaluation
+from .timing import best_times, evaluation, some_state
 
 FAMILIES: dict[str, Callable[..., Model]] = {
     "chain": zoo.chain, "carousel": zoo.carousel, "binary tree": zoo.binary_tree,
@@ -34,8 +34,13 @@ FLOPS_ONLY = "confirmed for flops, not for times"
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
 BAND = (-0.15, 0.3)
 QUICK_SIZES, SIZES = (2, 4, 8, 16, 32, 64), (2, 4, 8, 16, 32, 64, 128, 256, 512)
-# methods whose work grows with the cube of N: beyond this many dofs or multipliers they are left out
-CUBIC_LIMIT = {("dah", "chain"): 800, ("hzu", "carousel"): 800}
+# the six methods of the papers: Hamilton's equations and those with accelerations, each extended, reduced to the joint
+# speeds, and with multipliers
+SIX = ("emh-ldl", "dah", "hzu", "newton-euler-ldl", "lagrange-2", "lagrange-1")
+# methods whose work grows with the cube of N, or of the dofs ("appell"): beyond this many dofs or multipliers they are
+# left out
+CUBIC_LIMIT = {("dah", "chain"): 800, ("lagrange-2", "chain"): 800, ("hzu", "carousel"): 800,
+               ("lagrange-1", "carousel"): 800, **{("appell", family): 64 for family in FAMILIES}}
 Peer = Callable[[Model], Callable[[], object] | None]
 
 
@@ -96,6 +101,11 @@ class Study:
             self._growth("DAH grows linearly on carousels", "dah", most, ("carousel",), 1),
             self._growth("HZU grows linearly on chains", "hzu", fewest, ("chain",), 1),
             self._growth("HZU grows with the cube of N on carousels", "hzu", fewest, ("carousel",), 3),
+            self._growth("Newton-Euler grows as EMH", "newton-euler-ldl", most, tuple(FAMILIES), 1),
+            self._growth("Lagrange 2 grows as DAH on chains", "lagrange-2", most, ("chain",), 3),
+            self._growth("Lagrange 2 grows as DAH on carousels", "lagrange-2", most, ("carousel",), 1),
+            self._growth("Lagrange 1 grows as HZU on chains", "lagrange-1", fewest, ("chain",), 1),
+            self._growth("Lagrange 1 grows as HZU on carousels", "lagrange-1", fewest, ("carousel",), 3),
             _ldl_against_lu(),
             _where_hzu_wins(),
         ]
@@ -174,7 +184,7 @@ class Study:
                     ax.set_xlabel("bodies N")
                 if j == 0:
                     ax.set_ylabel(f"microseconds per {what}")
-        figure.suptitle({EVALUATION: "One evaluation of qdot and pdot, called from Python",
+        figure.suptitle({EVALUATION: "One right-hand side, called from Python",
                          INTEGRATION: "One integration by dopri5, rtol = 1e-6; the number of steps depends on the tree",
                          STEP: "One step of RK4 (four evaluations) in compiled code, without the cost of the call",
                          }[what], fontsize=10)
@@ -231,8 +241,6 @@ def _same_on_all(dofs: int, bodies: int = 60) -> Claim:
 def _ldl_against_lu(bodies: int = 16) -> Claim:
     """Two claims in one: better above three dofs, by 1.4 at most; equal (here: within a tenth) below."""
     text = "L^T D L is better than LU for more than three dofs, by 1.4 at most, and equal below"
-    if not {"emh-ldl", "emh-lu"} <= set(METHODS):
-        return Claim(text, "-", "not measured")
     printed, times = {}, {}
     for n in range(1, 7):
         model = zoo.chain(bodies, joint_of(n))
@@ -275,7 +283,7 @@ def claims_table(claims: Sequence[Claim]) -> str:
 
 def study(
     families: Sequence[str] = tuple(FAMILIES),
-    dofs: Sequence[int] = (1, 2, 3),
+    dofs: Sequence[int] = (1, 2, 3, 6),
     sizes: Sequence[int] = SIZES,
     methods: Sequence[str] | None = None,
     peers: Mapping[str, Peer] | None = None,
@@ -294,7 +302,7 @@ def study(
     sizes : sequence of int
         Numbers of bodies.
     methods : sequence of str, optional
-        Methods of `System`; by default all. Where a method is cubic, large trees are left out.
+        Methods of `System`; by default the `SIX` of the papers. Where a method is cubic, large trees are left out.
     peers : dict of name -> function, optional
         Other libraries: the function takes a model and returns a call to be timed, None if it cannot serve the model.
     integrate : bool
@@ -314,7 +322,7 @@ def study(
     >>> [m.bodies for m in result.measurements]
     [2, 4, 8]
     """
-    names = tuple(METHODS) if methods is None else tuple(methods)
+    names = SIX if methods is None else tuple(methods)
     for family in families:
         if family not in FAMILIES:
             raise ModelError(f"families: expected {', '.join(FAMILIES)}, got {family!r}")
@@ -345,7 +353,7 @@ def study(
 
 
 def _too_large(method: str, family: str, n: int, N: int) -> bool:
-    unknowns = N * (n if method == "dah" else 6 - n)
+    unknowns = N * (6 - n if method in ("hzu", "lagrange-1") else n)
     return unknowns > CUBIC_LIMIT.get((method, family), unknowns)
 
 
@@ -357,11 +365,10 @@ def can_integrate() -> bool:
 def integration(model: Model, method: str, span: float) -> Callable[[], object]:
     """A call of `System.simulate` over `span` seconds from a fixed state, compiled already."""
     system: Any = System(model, method).warmup()
-    q, u = model.random_state(0)
-    p = system.momenta(q, u)
+    q, x = some_state(system)
 
     def call() -> object:
-        solution = system.simulate(q, p, (0.0, span), rtol=1e-6, atol=1e-8)
+        solution = system.simulate(q, x, (0.0, span), rtol=1e-6, atol=1e-8)
         if solution.status == "interrupted":  # ctrl-C ends the study, not only this run
             raise KeyboardInterrupt
         return solution
@@ -378,12 +385,11 @@ def more_steps(bodies: int) -> int:
 def fixed_steps(model: Model, method: str, steps: int) -> Callable[[], object]:
     """A call of `System.simulate` that takes so many steps of RK4 from a fixed state, compiled already."""
     system: Any = System(model, method).warmup()
-    q, u = model.random_state(0)
-    p = system.momenta(q, u)
+    q, x = some_state(system)
     size = 1e-5
 
     def call() -> object:
-        return system.simulate(q, p, (0.0, steps * size), "rk4", step=size, save_every=steps)
+        return system.simulate(q, x, (0.0, steps * size), "rk4", step=size, save_every=steps)
 
     call()
     return call

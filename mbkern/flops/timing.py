@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from time import perf_counter
 from typing import TypeVar
 
+from ..inputs import Array
 from ..model.model import Model
 from ..system import System
 
@@ -53,9 +54,14 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
 def evaluation(model: Model, method: str) -> Callable[[], object]:
     """A call of `System.rhs` at a fixed state, compiled already."""
     system = System(model, method).warmup()
-    q, u = model.random_state(0)
-    p = system.momenta(q, u)
-    return lambda: system.rhs(q, p)
+    q, x = some_state(system)
+    return lambda: system.rhs(q, x)
+
+
+def some_state(system: System) -> tuple[Array, Array]:
+    """The same motion for every method: (q, p), or (q, u) where that is the state."""
+    q, u = system.model.random_state(0)
+    return q, u if system.variable == "u" else system.momenta(q, u)
 
 
 def evaluation_times(model: Model, methods: tuple[str, ...], seconds: float = 0.05) -> dict[str, float]:

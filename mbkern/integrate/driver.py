@@ -1,20 +1,23 @@
 """Running an integration in chunks of compiled steps.
 
-Between two chunks there is time for Python: taking over full output buffers, the progress bar, ctrl-C.
+Between two chunks there is time for Python: taking over full output buffers, the progress bar, ctrl-C, and between two
+legs a controller.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import lazy
 from ..errors import StateError
 from ..inputs import Array
-from . import memory
+from . import entries, memory
 from .events import Event
 from .kernels import plan as P
 from .kernels import run as kernels
@@ -22,104 +25,242 @@ from .options import Integrator
 from .problem import Problem
 from .progress import Interrupt, Progress
 
+if TYPE_CHECKING:
+    from .control import Controller
+    from .tangents import Tangents
+
 CHUNK_SECONDS = 0.05  # how long compiled code runs before Python looks around
-BUFFER_NUMBERS = 2**17  # of the output buffers
+SHORT = 0.02  # part of that in which nobody presses ctrl-C: to watch for it would take longer than a short run
+BUFFER_NUMBERS = 2**15  # of the output buffers
+NOTHING = np.empty(0)
 TINY_PART = 1e-12  # of the span: where t is held less finely, that is what limits the step
 
 
 class Run:
-    """The arrays of one integration, see `kernels.plan`.
+    """The arrays of one integration, see `kernels.plan`. They serve for another one after `prepare`.
 
     Parameters
     ----------
     problem : Problem
     integrator : Integrator
-    y0 : (n,)
+    y0 : (n,), optional
+        Where it begins; or see `begin`.
     t0, t_end : float
-    step : float
-        Of a fixed-step method, with its sign; the first step of an adaptive one, 0 to choose it.
-    n_steps : int
-        Of a fixed-step method.
-    rtol, atol, max_step
-        Of an adaptive method.
-    times : array, optional
-        Write the states at these times.
-    save_every : int
-        Write every so many steps, when no times are given; 0 for nothing.
-    dense : bool
-        Keep the dense output.
-    events : list of Event
+    options
+        Those of `prepare`.
+
+    Attributes
+    ----------
+    plan, num, work : arrays
+        See `kernels.plan`.
+    budget : int
+        Steps that take about CHUNK_SECONDS, as far as is known.
+    compiled_for : float
+        Seconds in which chunks had something compiled, which are not the run's own.
     """
 
-    def __init__(self, problem: Problem, integrator: Integrator, y0: Array, t0: float, t_end: float, *,
-                 step: float = 0.0, n_steps: int = 0, rtol: float = 1e-8, atol: Array | float = 1e-10,
-                 max_step: float = np.inf, times: Array | None = None, save_every: int = 0, dense: bool = False,
-                 events: list[Event] | None = None) -> None:
-        n, events = problem.size, events or []
-        rows = times.size if times is not None else n_steps // save_every + 2 if save_every else 0
-        _check_memory(8 * rows * (n + 1), 8 * n_steps * (integrator.dense * n + 2) if dense else 0)
-        self.problem, self.integrator, self.watched = problem, integrator, events
+    # only where somebody has asked for them
+    times: NDArray[Any]
+    dense_t: NDArray[Any]
+    dense_r: NDArray[Any]
+    events: NDArray[Any]
+    theta_of: NDArray[Any]
+    event_index: NDArray[Any]
+    event_t: NDArray[Any]
+    event_y: NDArray[Any]
+    matrix: NDArray[Any]
+    pivots: NDArray[Any]
+    desk: Any
+
+    def __init__(self, problem: Problem, integrator: Integrator, y0: Array | None = None, t0: float = 0.0,
+                 t_end: float = 0.0, **options: Any) -> None:
+        n = problem.size
+        self.problem, self.integrator = problem, integrator
+        self.key = integrator.name  # among the runs whose memory is kept
         self.plan: NDArray[np.int64] = np.zeros(P.QUATERNIONS + problem.quaternions.size, np.int64)
+        self.num: Array = np.zeros(P.NUM)
+        self.work: Array = np.zeros(P.VECTORS * n)
         plan = self.plan
-        self._run = kernels.run_explicit if integrator.kind in (P.RK4, P.DOPRI5) else kernels.run_implicit
         plan[P.RHS], plan[P.USER], plan[P.STATUS] = problem.address, problem.user, problem.status
+        plan[P.SETTLE], plan[P.REVEAL] = problem.settle, problem.reveal
         plan[P.METHOD], plan[P.STAGES], plan[P.N], plan[P.SPLIT] = integrator.kind, integrator.stages, n, problem.split
-        plan[P.OUTPUT] = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
-        plan[P.SAVE_EVERY] = max(save_every, 1)
-        plan[P.DENSE] = integrator.dense if dense else 0
-        plan[P.SLOPES] = dense or times is not None or bool(events)
-        plan[P.N_STEPS], plan[P.N_EVENTS] = n_steps, len(events)
         plan[P.N_QUATERNIONS] = problem.quaternions.size
         plan[P.QUATERNIONS:] = problem.quaternions
-        self.num: Array = np.zeros(P.NUM)
-        num = self.num
-        num[P.T], num[P.T0], num[P.T_END], num[P.H] = t0, t0, t_end, step
-        num[P.MAX_STEP], num[P.RTOL], num[P.ERROR_OLD] = max_step, rtol, 1e-4
-        self.work: Array = np.zeros(P.VECTORS * n)
-        self.work[P.Y * n:(P.Y + 1) * n] = y0
-        self.work[P.ATOL * n:(P.ATOL + 1) * n] = atol
-        rows = max(16, min(4096, BUFFER_NUMBERS // max(n, 1)))
-        self.times = np.empty(0) if times is None else times
-        steps_rows = rows if plan[P.OUTPUT] == P.STEPS else 0
-        self.out_t = np.empty(steps_rows)
-        self.out_y = np.empty((self.times.size if times is not None else steps_rows, n))
-        dense_rows = rows if dense else 0
-        self.dense_t = np.empty((dense_rows, 2))
-        self.dense_r = np.empty((dense_rows, plan[P.DENSE] * n))
+        plan[P.AT_NUM], plan[P.AT_WORK] = self.num.ctypes.data, self.work.ctypes.data
+        rows = max(16, min(1024, BUFFER_NUMBERS // max(n, 1)))
+        self._step_t, self._step_y = np.empty(rows), np.empty((rows, n))  # of runs that write their steps
+        self._step_places = self._step_t.ctypes.data, self._step_y.ctypes.data
+        self._atol: Array | float | None = None
+        self.compiled_for = 0.0
+        self.budget, self._paced = max(1, 40_000 // max(n, 1)), False
+        self.address: int = plan.ctypes.data
+        self._unit, self._start, self._begin = map(entries.compiled, (kernels.unit, kernels.start, kernels.begin))
+        self._steps = entries.compiled(kernels.run)
+        plan[P.STEP] = self._step = entries.step_of(integrator.kind)
+        self.tangents: Tangents | None = None
+        self.prepare(t0, t_end, **options)
+        if y0 is not None:
+            self.place(y0)
+
+    def prepare(self, t0: float, t_end: float, *, step: float = 0.0, n_steps: int = 0, rtol: float = 1e-8,
+                atol: Array | float = 1e-10, max_step: float = math.inf, times: Array | None = None,
+                save_every: int = 0, dense: bool = False, events: list[Event] | None = None) -> None:
+        """Say what to integrate.
+
+        Parameters
+        ----------
+        t0, t_end : float
+        step : float
+            Of a fixed-step method, with its sign; the first step of an adaptive one, 0 to choose it.
+        n_steps : int
+            Of a fixed-step method; 0 for any number.
+        rtol, atol, max_step
+            Of an adaptive method.
+        times : array, optional
+            Write the states at these times.
+        save_every : int
+            Write every so many steps, when no times are given; 0 for nothing.
+        dense : bool
+            Keep the dense output.
+        events : list of Event
+        """
+        n, plan, num = self.problem.size, self.plan, self.num
+        self.rewind()
+        output = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
+        rows = times.size if times is not None else n_steps // save_every + 2 if save_every else 0
+        _check_memory(8 * rows * (n + 1), 8 * n_steps * (self.integrator.dense * n + 2) if dense else 0)
+        plan[P.OUTPUT], plan[P.SAVE_EVERY] = output, save_every or 1
+        plan[P.N_STEPS] = n_steps or -1
+        num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t0
+        num[P.T_END] = num[P.LEG_END] = t_end
+        num[P.H], num[P.MAX_STEP], num[P.RTOL], num[P.ERROR_OLD] = step, max_step, rtol, 1e-4
+        if atol is not self._atol:
+            self.work[P.ATOL * n:(P.ATOL + 1) * n] = self._atol = atol
+        self.watched = events or []
+        self.out_t, self.out_y = self._step_t, self._step_y
+        plan[P.OUT_ROOM] = self.out_t.size if output == P.STEPS else 0
+        plan[P.AT_OUT_T], plan[P.AT_OUT_Y] = self._step_places
+        plan[P.SLOPES] = dense or times is not None or bool(events)
+        if plan[P.SLOPES]:
+            plan[P.LOOK] = entries.look_at_steps()
+        plan[P.DENSE] = plan[P.N_EVENTS] = plan[P.N_TIMES] = 0
+        if times is not None:
+            self._write_times(times)
+        if dense:
+            self._keep_dense()
+        if events:
+            self._watch(events)
+
+    def _write_times(self, times: Array) -> None:
+        plan = self.plan
+        self.times, self.out_y = times, np.empty((times.size, self.problem.size))
+        plan[P.AT_TIMES], plan[P.N_TIMES], plan[P.AT_OUT_Y] = times.ctypes.data, times.size, self.out_y.ctypes.data
+
+    def _keep_dense(self) -> None:
+        plan, rows, vectors = self.plan, self._step_t.size, self.integrator.dense
+        self.dense_t, self.dense_r = np.empty((rows, 2)), np.empty((rows, vectors * self.problem.size))
+        plan[P.DENSE], plan[P.DENSE_ROOM] = vectors, rows
+        plan[P.AT_DENSE_T], plan[P.AT_DENSE_R] = self.dense_t.ctypes.data, self.dense_r.ctypes.data
+
+    def _watch(self, events: list[Event]) -> None:
+        plan, rows = self.plan, max(self._step_t.size, len(events))
         self.events = np.zeros((len(events), P.EVENT), np.int64)
         for row, event in zip(self.events, events, strict=True):
             row[P.ADDRESS], row[P.DIRECTION], row[P.LEFT] = event.address, event.direction, event.terminal or -1
-        event_rows = max(rows, len(events)) if events else 0
         self.theta_of = np.empty(len(events))
-        self.event_index = np.empty(event_rows, np.int64)
-        self.event_t = np.empty(event_rows)
-        self.event_y = np.empty((event_rows, n))
-        self._arguments = [plan, num, self.work, self.times, self.out_t, self.out_y.reshape(-1),
-                           self.dense_t.reshape(-1), self.dense_r.reshape(-1), self.events, self.theta_of,
-                           self.event_index, self.event_t, self.event_y.reshape(-1),
-                           np.empty(0), np.empty(0, np.int64)]
+        self.event_index, self.event_t = np.empty(rows, np.int64), np.empty(rows)
+        self.event_y = np.empty((rows, self.problem.size))
+        if self.problem.variable == "u":
+            self.problem.alive.know_momenta()
+            plan[P.FRAME] = self.problem.user
+        plan[P.N_EVENTS], plan[P.EVENT_ROOM] = len(events), rows
+        plan[P.AT_EVENTS], plan[P.AT_THETA] = self.events.ctypes.data, self.theta_of.ctypes.data
+        plan[P.AT_EVENT_INDEX], plan[P.AT_EVENT_T] = self.event_index.ctypes.data, self.event_t.ctypes.data
+        plan[P.AT_EVENT_Y] = self.event_y.ctypes.data
+        plan[P.LOOK_FIRST] = entries.look_at_start()
+
+    def carry(self, tangents: Tangents) -> None:
+        """Take tangents along, after `prepare`; this run serves for no other one."""
+        self.tangents = tangents
+        self.plan[P.AT_TANGENT] = tangents.address
+        self.plan[P.OUT_ROOM] = min(self.plan[P.OUT_ROOM], tangents.room)
+        self.plan[P.TANGENTS], self.plan[P.FOLLOW] = entries.tangents_of(self.integrator.kind)
+
+    def let_go(self) -> None:
+        """Give up all memory that depends on what was asked for."""
+        plan = self.plan
+        if plan[P.SLOPES]:
+            self.times = self.dense_t = self.dense_r = NOTHING
+            self.events = self.theta_of = self.event_index = self.event_t = self.event_y = NOTHING
+            self.out_y, self.watched = self._step_y, []
+        if plan[P.MATRIX_SIZE]:
+            self.matrix = self.pivots = NOTHING
+            self.desk = None
+            plan[P.MATRIX_SIZE] = plan[P.JACOBIAN] = plan[P.DESK] = 0
+            plan[P.STEP] = self._step
+
+    def rewind(self) -> None:
+        """Forget what has been done."""
+        self.plan[P.NFEV:P.AT_NUM] = 0
 
     @property
     def y(self) -> Array:
         """The current state (a view)."""
         return self.work[:self.problem.size]
 
+    def place(self, y: Array) -> None:
+        """Set the state; its quaternions are scaled to length one."""
+        self.y[:] = y
+        self._unit(self.address)
+
     def start(self) -> int:
-        """Evaluate at the beginning; a code of `kernels.plan`."""
-        self.plan[P.BUDGET] = 0
-        self._run(*self._arguments)  # does nothing, but is compiled here
-        return int(kernels.start(self.plan, self.num, self.events, self.times, self.out_t, self._arguments[5],
-                                 self.work))
+        """Evaluate at the state `y`; a code of `kernels.plan`."""
+        return self._start(self.address)
+
+    def begin(self, q: Any, p: Any) -> int:
+        """`place` and `start`: BAD_START, and nothing is done, when these are not arrays of good numbers."""
+        try:
+            return self._begin(self.address, q, p)
+        except Exception:  # of Numba: these are no plain float64 arrays
+            return P.BAD_START
 
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""
-        self.plan[P.BUDGET] = budget
-        code = int(self._run(*self._arguments))
+        code = self._steps(self.address, budget)
         if code == P.NEED_MATRIX:  # fixed-point iteration is not enough: room for Newton's matrices
-            n, stages = self.problem.size, self.integrator.stages
-            self._arguments[-2:] = np.empty((stages**2 + 1) * n**2 + stages * n), np.empty(stages * n, np.int64)
+            before = time.perf_counter()
+            self.make_matrices()
+            self.compiled_for += time.perf_counter() - before
             return P.MORE
         return code
+
+    def make_matrices(self) -> None:
+        """Room for Newton's iteration, and its exact Jacobian; where a force has no derivative, differences do."""
+        n, stages, plan = self.problem.size, self.integrator.stages, self.plan
+        self.matrix, self.pivots = np.empty((stages**2 + 1) * n**2 + stages * n), np.empty(stages * n, np.int64)
+        plan[P.AT_MATRIX], plan[P.MATRIX_SIZE] = self.matrix.ctypes.data, self.matrix.size
+        plan[P.AT_PIVOTS], plan[P.STEP] = self.pivots.ctypes.data, entries.newton_step()
+        self.desk = self.problem.desk()
+        if self.desk is not None:
+            flow = lazy.module("variational.kernels.flow")
+            self.plan[P.JACOBIAN], self.plan[P.DESK] = flow.jacobian.address, self.desk.address
+
+    def paced(self, most: int | None = None) -> int:
+        """Some steps, `most` at most, so that Python looks around every CHUNK_SECONDS; a code of `kernels.plan`."""
+        plan = self.plan
+        before, done = time.perf_counter(), int(plan[P.ACCEPTED] + plan[P.REJECTED])
+        code = self.chunk(self.budget if most is None else min(most, self.budget))
+        seconds = time.perf_counter() - before
+        taken = int(plan[P.ACCEPTED] + plan[P.REJECTED]) - done
+        if taken >= self.budget:  # not cut short by a buffer
+            self.budget = max(1, int(self.budget * min(4.0, max(0.25, CHUNK_SECONDS / max(seconds, 1e-9)))))
+        self._paced = self._paced or taken * CHUNK_SECONDS >= self.budget * seconds > 0.0
+        return code
+
+    @property
+    def short(self) -> int:
+        """Steps that are over before anybody has pressed ctrl-C; 0 where that is not known."""
+        return int(SHORT * self.budget) if self._paced and not self.problem.functions else 0
 
     def failure(self, code: int) -> tuple[str, BaseException | None]:
         """Words for a code that is a failure, and what a user's function raised if that is the reason."""
@@ -127,8 +268,8 @@ class Run:
         stopped = f"stopped at t = {t:.9g} s: "
         if code in (P.FAILED_RHS, P.FAILED_EVENT):
             at, y = float(self.num[P.T_BAD]), self._state_at_fault()
-            fault = (self.watched[plan[P.WORST]].fault(at, y[:self.problem.split], y[self.problem.split:])
-                     if code == P.FAILED_EVENT else self.problem.fault(int(plan[P.CODE]), at, y))
+            fault = (self._event_fault(self.watched[plan[P.WORST]], at, y) if code == P.FAILED_EVENT
+                     else self.problem.fault(int(plan[P.CODE]), at, y))
             reason = str(fault) if fault is not None else self.problem.explain(int(plan[P.CODE]), at)
             if self.integrator.kind == P.GAUSS and code == P.FAILED_RHS:
                 reason += f" (where the iteration of the stages went with step {abs(self.num[P.H]):g} s)"
@@ -148,6 +289,11 @@ class Run:
         return stopped + (
             f"the step size collapsed to {abs(self.num[P.H]):.2g} s, the error stays above the tolerance; largest for "
             f"{worst}: a singularity or a jump in the forces is near, or the tolerances are too tight"), None
+
+    def _event_fault(self, event: Event, t: float, y: Array) -> StateError:
+        """Why an event function has no value at a state."""
+        q = y[:self.problem.split]
+        return event.fault(t, q, self.problem.momenta(t, q, y[self.problem.split:]))
 
     def _state_at_fault(self) -> Array:
         at = int(self.plan[P.Y_BAD])
@@ -170,35 +316,39 @@ def beyond_resolution(t: float, step: float) -> str:
             "only; take longer steps, or let the time begin near 0")
 
 
-@dataclass
 class Record:
     """What a run has written."""
 
-    t: list[NDArray[Any]] = field(default_factory=list)
-    y: list[NDArray[Any]] = field(default_factory=list)
-    dense_t: list[NDArray[Any]] = field(default_factory=list)
-    dense_r: list[NDArray[Any]] = field(default_factory=list)
-    event_index: list[NDArray[Any]] = field(default_factory=list)
-    event_t: list[NDArray[Any]] = field(default_factory=list)
-    event_y: list[NDArray[Any]] = field(default_factory=list)
-
-    size: int = 0  # bytes
+    def __init__(self) -> None:
+        self.t: list[NDArray[Any]] = []
+        self.y: list[NDArray[Any]] = []
+        self.dense_t: list[NDArray[Any]] = []
+        self.dense_r: list[NDArray[Any]] = []
+        self.event_index: list[NDArray[Any]] = []
+        self.event_t: list[NDArray[Any]] = []
+        self.event_y: list[NDArray[Any]] = []
+        self.tangent: list[NDArray[Any]] = []
+        self.size = 0  # bytes
 
     def take(self, run: Run) -> None:
         """Move the contents of the buffers here."""
-        buffers: tuple[tuple[int, tuple[tuple[list[NDArray[Any]], NDArray[Any]], ...]], ...] = (
-            (P.ROWS, ((self.t, run.out_t), (self.y, run.out_y))),
-            (P.DENSE_ROWS, ((self.dense_t, run.dense_t), (self.dense_r, run.dense_r))),
-            (P.EVENT_ROWS, ((self.event_index, run.event_index), (self.event_t, run.event_t),
-                            (self.event_y, run.event_y))),
-        )
-        for counter, pairs in buffers:
-            rows = int(run.plan[counter])
-            if rows:
-                for kept, buffer in pairs:
-                    kept.append(buffer[:rows].copy())
-                    self.size += kept[-1].nbytes
-                run.plan[counter] = 0
+        plan = run.plan
+        if plan[P.ROWS]:
+            tangents = [] if run.tangents is None else [(self.tangent, run.tangents.out)]
+            self._move(plan, P.ROWS, (self.t, run.out_t), (self.y, run.out_y), *tangents)
+        if plan[P.DENSE_ROWS]:
+            self._move(plan, P.DENSE_ROWS, (self.dense_t, run.dense_t), (self.dense_r, run.dense_r))
+        if plan[P.EVENT_ROWS]:
+            self._move(plan, P.EVENT_ROWS, (self.event_index, run.event_index), (self.event_t, run.event_t),
+                       (self.event_y, run.event_y))
+
+    def _move(self, plan: NDArray[np.int64], counter: int, *pairs: tuple[list[NDArray[Any]], NDArray[Any]]) -> None:
+        rows = int(plan[counter])
+        for kept, buffer in pairs:
+            part = buffer[:rows].copy()
+            kept.append(part)
+            self.size += part.nbytes
+        plan[counter] = 0
 
 
 @dataclass(frozen=True)
@@ -210,51 +360,69 @@ class Outcome:
     cause: BaseException | None = None
 
 
-class Pace:
-    """How many steps a chunk may take so that Python looks around every CHUNK_SECONDS."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._budget = max(1, 40_000 // max(run.problem.size, 1))
-
-    def chunk(self, most: int | None = None) -> int:
-        """Some steps, `most` at most; a code of `kernels.plan`."""
-        plan = self._run.plan
-        before, done = time.perf_counter(), int(plan[P.ACCEPTED] + plan[P.REJECTED])
-        code = self._run.chunk(self._budget if most is None else min(most, self._budget))
-        seconds = time.perf_counter() - before
-        if int(plan[P.ACCEPTED] + plan[P.REJECTED]) - done >= self._budget:  # not cut short by a buffer
-            self._budget = max(1, int(self._budget * min(4.0, max(0.25, CHUNK_SECONDS / max(seconds, 1e-9)))))
-        return code
+def drive(run: Run, record: Record, progress: bool | float = False) -> Outcome:
+    """Run from the state `run.y` to the end, an event, a failure, ctrl-C, or until the output fills the memory."""
+    return go_on(run, record, run.start(), progress)
 
 
-def drive(run: Run, record: Record, progress: bool = False) -> Outcome:
-    """Run to the end, an event, a failure, ctrl-C, or until the output fills the memory."""
-    plan, num = run.plan, run.num
-    code = run.start()
-    pace = Pace(run)
-    bar = Progress(float(num[P.T0]), float(num[P.T_END])) if progress else None
-    with Interrupt() as interrupt:
-        while code == P.MORE and not interrupt.asked and not memory.exceeded_by(record.size):
-            code = pace.chunk()
-            record.take(run)
-            if bar is not None:
-                bar.show(float(num[P.T]), float(num[P.H_LAST] or num[P.H]), int(plan[P.ACCEPTED]), code != P.MORE)
+def go_on(run: Run, record: Record, code: int, progress: bool | float = False,
+          controller: Controller | None = None) -> Outcome:
+    """The same after the run has begun, with this code; the controller acts between the legs."""
+    interrupted = False
+    if code == P.MORE and not (progress or controller or run.watched) and run.short:
+        code = run.chunk(run.short)
+    if code == P.MORE:
+        code, interrupted = _watched(run, record, progress, controller)
     record.take(run)
-    t = float(num[P.T])
+    t = float(run.num[P.T])
     if code == P.FINISHED:
         return Outcome("finished", f"reached the end of t_span at t = {t:.9g} s")
     if code == P.EVENT_STOP:
         return Outcome("event", f"a terminal event ended the run at t = {t:.9g} s")
+    if code == P.FAILED_CONTROL and controller is not None:
+        return Outcome("failed", f"stopped at t = {t:.9g} s: {controller.fault}", controller.cause)
     if code != P.MORE:
         return Outcome("failed", *run.failure(code))
-    if bar is not None:
-        bar.show(t, float(num[P.H]), int(plan[P.ACCEPTED]), True)
-    if interrupt.asked:
-        return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(num[P.T_END]):.9g} s")
+    if interrupted:
+        return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(run.num[P.T_END]):.9g} s")
     return Outcome("failed", f"stopped at t = {t:.9g} s: the output has come to {memory.gigabytes(record.size)}, the "
                              f"limit is {memory.gigabytes(memory.limit())} (a part of the memory that is free); keep "
                              "fewer states with save_every or t_eval, without dense=True, or loosen the tolerances")
+
+
+def _watched(run: Run, record: Record, progress: bool | float, controller: Controller | None) -> tuple[int, bool]:
+    """Chunks with an eye on ctrl-C, the memory and the clock: the code of the last one, and whether to stop there."""
+    plan, num, code = run.plan, run.num, P.MORE
+    compiled_before = run.compiled_for
+    after = 0.0 if progress is True else float(progress)
+    bar = Progress(float(num[P.T0]), float(num[P.T_END]), after=after) if progress else None
+    with Interrupt() as interrupt:
+        while code == P.MORE and not interrupt.asked and not memory.exceeded_by(record.size):
+            code = run.paced()
+            if code == P.MORE:  # a buffer may be full
+                record.take(run)
+            elif code == P.FINISHED and controller is not None:
+                code = controller.next_leg(run)
+            if bar is not None:
+                bar.idle = run.compiled_for - compiled_before
+                bar.show(float(num[P.T]), float(num[P.H_LAST] or num[P.H]), int(plan[P.ACCEPTED]))
+    if bar is not None:
+        bar.show(float(num[P.T]), float(num[P.H_LAST] or num[P.H]), int(plan[P.ACCEPTED]), True)
+    return code, interrupt.asked
+
+
+def shown(problem: Problem, t: Array, y: Array, settle: bool = True) -> Array:
+    """States as others see them: with true momenta, where integrators carry them up to a gauge.
+
+    `settle`: with closed loops too, where the run closes them; events are found on states as they are.
+    """
+    if not problem.reveal or not len(t):
+        return y
+    out = np.empty_like(y)
+    function = problem.settle if settle and problem.settle else problem.reveal
+    lazy.module("integrate.kernels.shown").show(function, problem.user, np.ascontiguousarray(t), y.reshape(-1),
+                                                out.reshape(-1))
+    return out
 
 
 def joined(parts: list[Any], width: int | None = None) -> Any:

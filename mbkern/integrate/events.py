@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import carray, cfunc, types
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 from numpy import nan
 
-from ..callbacks import attempt, raised
+from ..callbacks import attempt, check_arguments, momenta_of_frame, raised
+from ..core.cabi import frame_at
+from ..core.checks import OK
 from ..errors import StateError
 from ..inputs import Array
 from ..model.checks import show
 from .options import MOST
 
-_SIGNATURE = types.float64(types.float64, types.CPointer(types.float64), types.int64, types.int64)
+_SIGNATURE = types.float64(types.float64, types.CPointer(types.float64), types.int64, types.int64, types.int64)
 
 
 class EventRecord(NamedTuple):
@@ -68,9 +70,10 @@ class Event:
 
     def __init__(self, g: Any, direction: float = 0, terminal: bool | int = False) -> None:
         name = getattr(g, "__name__", None) or show(g)
-        if not isinstance(g, Dispatcher):
+        if not is_jitted(g):
             raise StateError(f"event {name}: expected an njit function g(t, q, p), got {type(g).__name__}; it is "
                              "called from compiled code: decorate it with @numba.njit")
+        check_arguments(g, f"event {name}", "g(t, q, p)")
         if isinstance(direction, bool) or direction not in (-1, 0, 1):
             raise StateError(f"event {name}: direction: expected -1, 0 or 1, got {show(direction)}")
         if not isinstance(terminal, bool | np.bool_ | numbers.Integral) or not 0 <= terminal <= MOST:
@@ -109,7 +112,10 @@ class Event:
 
     @property
     def address(self) -> int:
-        """Of the C function ``double (double t, const double *y, int64 nq, int64 nv)``; not a number where g raises."""
+        """Of the C function ``double (double t, const double *y, int64 nq, int64 nv, int64 frame)``.
+
+        Not a number where g raises. y is (q, p), or (q, u) where the frame is not 0: it knows momenta.
+        """
         return _callback(self.g).address
 
 
@@ -138,9 +144,14 @@ def as_events(value: Any) -> list[Event]:
 def _callback(g: Any) -> Any:
     try:
         @cfunc(_SIGNATURE)
-        def callback(t, y, nq, nv):
+        def callback(t, y, nq, nv, frame):
             state = carray(y, nq + nv)
-            good, value = attempt(g, (t, state[:nq], state[nq:]))
+            p = state[nq:]
+            if frame != 0:
+                p = np.empty(nv)
+                if momenta_of_frame(frame_at(frame), t, state[:nq], state[nq:], p) != OK:
+                    return nan
+            good, value = attempt(g, (t, state[:nq], p), nan)
             return float(value) if good else nan
     except Exception as error:
         raise StateError(f"event {g.__name__}: it does not compile as g(t, q, p) -> float for float64 t and arrays: "

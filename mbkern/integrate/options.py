@@ -16,6 +16,7 @@ from .kernels import plan as P
 
 MOST = 2**53  # steps, crossings
 SMALLEST_RTOL = 100 * np.finfo(float).eps
+ROUNDING = 1e-12  # part of a step that is none
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,22 @@ def nonzero(value: Any, what: str) -> float:
 
 def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Array]:
     """The relative tolerance, and the absolute one for each unknown."""
+    relative, absolute = relative_tolerance(rtol), absolute_tolerance(atol, size)
+    return relative, np.full(size, absolute) if isinstance(absolute, float) else absolute
+
+
+def relative_tolerance(rtol: Any) -> float:
+    """Not below what float64 can do."""
     relative = positive(rtol, "rtol")
     if relative < SMALLEST_RTOL:
         raise StateError(f"rtol: expected at least {SMALLEST_RTOL:.2g}, got {relative:g}: float64 cannot do better")
-    if np.ndim(atol) == 0:
-        return relative, np.full(size, positive(atol, "atol"))
+    return relative
+
+
+def absolute_tolerance(atol: Any, size: int) -> float | Array:
+    """One for all unknowns, or one for each."""
+    if type(atol) is float or np.ndim(atol) == 0:
+        return positive(atol, "atol")
     try:
         absolute = np.array(atol, dtype=float)
     except (TypeError, ValueError):
@@ -106,7 +118,7 @@ def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Array]:
         raise StateError(f"atol: expected a number or {size} numbers (nq + nv), got shape {absolute.shape}")
     if not (absolute > 0.0).all() or not np.isfinite(absolute).all():
         raise StateError("atol: expected positive finite numbers")
-    return relative, absolute
+    return absolute
 
 
 def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float, t0: float = 0.0) -> int:
@@ -114,15 +126,20 @@ def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float, t
     if step is None and max_step is None:
         raise StateError(f"step: integrator {integrator.name!r} has fixed steps and needs their size in seconds, "
                          f'e.g. step={10.0 ** math.floor(math.log10(abs(span) / 1000)):g}; "dopri5" chooses its own')
-    sizes = [positive(value, what) for value, what in ((step, "step"), (max_step, "max_step")) if value is not None]
-    wanted = abs(span) / min(sizes)
+    size = min(positive(value, what) for value, what in ((step, "step"), (max_step, "max_step")) if value is not None)
+    return parts(span, size, "step", t0)
+
+
+def parts(span: float, size: float, what: str, t0: float) -> int:
+    """In how many parts of this size, or a little less, to cut a span of time from t0 on."""
+    wanted = abs(span) / size
     if wanted > MOST:
-        raise StateError(f"step: {min(sizes):g} s is too small for {abs(span):g} s: the steps could not be counted")
-    n = max(1, math.ceil(wanted * (1.0 - 1e-12)))
+        raise StateError(f"{what}: {size:g} s is too small for {abs(span):g} s: the steps could not be counted")
+    n = max(1, math.ceil(wanted * (1.0 - ROUNDING)))
     latest = max(abs(t0), abs(t0 + span))
-    if abs(span) / n < np.spacing(latest):
-        raise StateError(f"step: {abs(span) / n:g} s is too small at t = {latest:.9g} s, which float64 holds to "
-                         f"{np.spacing(latest):.2g} s only; take longer steps, or let the time begin near 0")
+    if abs(span) / n < math.ulp(latest):
+        raise StateError(f"{what}: {abs(span) / n:g} s is too small at t = {latest:.9g} s, which float64 holds to "
+                         f"{math.ulp(latest):.2g} s only; take longer steps, or let the time begin near 0")
     return n
 
 
@@ -147,6 +164,16 @@ def output_times(value: Any, t0: float, t_end: float) -> Array:
         direction = "increasing" if t_end > t0 else "decreasing (backward integration)"
         raise StateError(f"t_eval: expected {direction} times, got {times[j]:g} before {times[j + 1]:g}; sort it")
     return times
+
+
+def bar(progress: Any) -> bool | float:
+    """Whether to show a progress bar, or after how many seconds."""
+    if isinstance(progress, bool | np.bool_) or progress is None:
+        return bool(progress)
+    seconds = number(progress, "progress", StateError)
+    if seconds < 0.0:
+        raise StateError(f"progress: expected True, False or a number of seconds, got {seconds:g}")
+    return seconds or True
 
 
 def count(value: Any, what: str) -> int:

@@ -14,23 +14,27 @@ INTERVAL = 0.1  # seconds between two pictures
 
 
 class Progress:
-    """Bar, simulated time, rate (simulated seconds per second) and current step, rewritten in place."""
+    """Bar, simulated time, rate (simulated seconds per second) and current step, rewritten in place.
 
-    def __init__(self, t0: float, t_end: float, stream: TextIO | None = None) -> None:
-        self._t0, self._t_end = t0, t_end
+    Nothing is shown before `after` seconds.
+    """
+
+    def __init__(self, t0: float, t_end: float, stream: TextIO | None = None, after: float = 0.0) -> None:
+        self._t0, self._t_end, self._after = t0, t_end, after
         self._stream = stream or sys.stderr
         self._begin = time.perf_counter()
+        self.idle = 0.0  # seconds of these that do not count
         self._shown = 0.0
         self._length = 0
 
     def show(self, t: float, step: float, steps: int, last: bool = False) -> None:
         """Draw, unless it was just drawn."""
         now = time.perf_counter()
-        if not last and now - self._shown < INTERVAL:
+        if (not last and now - self._shown < INTERVAL) or now - self._begin - self.idle < self._after:
             return
         self._shown = now
         part = (t - self._t0) / (self._t_end - self._t0)
-        rate = abs(t - self._t0) / max(now - self._begin, 1e-9)
+        rate = abs(t - self._t0) / max(now - self._begin - self.idle, 1e-9)
         bar = "#" * int(WIDTH * part)
         text = (f"[{bar:<{WIDTH}}] {part:4.0%}  t = {t:.6g} s  {rate:.3g} s/s  step {abs(step):.2g} s  "
                 f"{steps} steps")

@@ -6,73 +6,179 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import inputs
+from .. import inputs, lazy, states
 from ..errors import StateError
 from ..inputs import Array
+from ..waits import task
 from . import options
-from .driver import Record, Run, drive, joined
+from .control import Controller
+from .driver import Record, Run, go_on, joined, shown
 from .events import Event, EventRecord, as_events
 from .kernels import plan as P
+from .options import Integrator
 from .problem import problem_of
 from .solution import DenseOutput, Solution
+from .stiffness import hint
+from .tangents import Tangents, first_tangents, in_tangents
+from .work import Loads
 
 if TYPE_CHECKING:
     from ..system import System
 
+GAUGES = ("reset", "keep")
+KEPT = 1000  # unknowns: the memory of larger problems is not kept, to make it anew takes less time than a step
+
 
 def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "dopri5", rtol: Any = 1e-8,
              atol: Any = 1e-10, step: Any = None, t_eval: Any = None, events: Any = None, dense: bool = False,
-             progress: bool = False, tau: Any = None, wrench: Any = None, max_step: Any = None,
-             save_every: Any = None) -> Solution:
+             progress: Any = False, tau: Any = None, wrench: Any = None, max_step: Any = None, save_every: Any = None,
+             control_step: Any = None, tangent: Any = False, limits: Any = None, friction: Any = False,
+             gauge: Any = "reset", project: Any = True) -> Solution:
     """See `mbkern.System.simulate`."""
     model = system.model
+    if limits is not None or friction:
+        tau = lazy.module("forces").with_nature(model, tau, limits, friction, control_step)
     method = options.integrator_named(integrator)
-    y0 = state(system, q0, p0)
     t0, t_end = options.interval(t_span)
     times = None if t_eval is None else options.output_times(t_eval, t0, t_end)
     every = 1 if save_every is None else options.count(save_every, "save_every")
     if times is not None and save_every is not None:
         raise StateError("save_every: expected None beside t_eval, which says what to save")
-    relative, absolute = options.tolerances(rtol, atol, y0.size)
-    watched = checked_events(events, t0, y0, model.nq)
-    sizes: dict[str, Any] = {}
+    relative = options.relative_tolerance(rtol)
+    absolute = options.absolute_tolerance(atol, model.nq + model.nv)
+    watched = [] if events is None else checked_events(events, t0, with_momenta(system, q0, p0, t0), model.nq)
+    controller = None if control_step is None else Controller(system, tau, control_step, method, step, max_step, t0,
+                                                              t_end)
+    size, n_steps, longest = 0.0, 0, np.inf
     if method.adaptive:
-        first = 0.0 if step is None else min(options.positive(step, "step"), abs(t_end - t0))
-        sizes["step"] = first if t_end > t0 else -first
-        sizes["max_step"] = np.inf if max_step is None else options.positive(max_step, "max_step")
+        size = 0.0 if step is None else min(options.positive(step, "step"), abs(t_end - t0))
+        size = size if t_end > t0 else -size
+        longest = np.inf if max_step is None else options.positive(max_step, "max_step")
+    elif controller is not None:
+        n_steps = controller.n_steps
     else:
-        sizes["n_steps"] = options.fixed_steps(method, step, max_step, t_end - t0, t0)
-        sizes["step"] = (t_end - t0) / sizes["n_steps"]
-    problem = problem_of(system, tau, wrench)
-    run = Run(problem, method, y0, t0, t_end, rtol=relative, atol=absolute, times=times, save_every=every,
-              dense=bool(dense), events=watched, **sizes)
+        n_steps = options.fixed_steps(method, step, max_step, t_end - t0, t0)
+        size = (t_end - t0) / n_steps
+    if gauge not in GAUGES:
+        raise StateError(f"gauge: expected one of {', '.join(map(repr, GAUGES))}, got {gauge!r}")
+    if model.constraints:
+        begins = with_momenta(system, q0, p0, t0)
+        system.check_consistent(begins[:model.nq], begins[model.nq:], t0)
+    columns = None if tangent is False or tangent is None else first_tangents(system, tangent, q0, control_step)
+    run = (lend(system, method, wrench is not None, gauge, bool(project)) if columns is None
+           else Run(problem_of(system, wrenches=wrench is not None), method))
+    frame = run.problem.alive
+    if tau is not None or wrench is not None:
+        frame.load(None if controller is not None else tau, wrench)
+    run.prepare(t0, t_end, step=size, n_steps=n_steps, rtol=relative, atol=absolute, max_step=longest, times=times,
+                save_every=every, dense=bool(dense), events=watched)
+    if columns is not None:
+        rows = times.size if times is not None else n_steps // every + 2
+        run.carry(Tangents(system, run, columns, rows if times is not None or n_steps else 0))
     record = Record()
-    outcome = drive(run, record, bool(progress))
+    code = begin(system, run, q0, p0, controller)
+    outcome = go_on(run, record, code, options.bar(progress), controller)
+    t_last = float(run.num[P.T])
     if times is None:
-        t, y = joined(record.t), joined(record.y, y0.size)
-        if outcome.status in ("interrupted", "failed") and (t.size == 0 or t[-1] != run.num[P.T]):
-            t, y = np.append(t, run.num[P.T]), np.vstack((y, run.y))  # the last state, also between saved ones
+        t, y = joined(record.t), joined(record.y, run.problem.size)
+        if outcome.status in ("interrupted", "failed") and (t.size == 0 or t[-1] != t_last):
+            t, y = np.append(t, t_last), np.vstack((y, run.y))  # the last state, also between saved ones
+            if run.tangents is not None:
+                record.tangent.append(run.tangents.now[None].copy())
     else:
         rows = int(run.plan[P.NEXT_EVAL])
         t, y = times[:rows], run.out_y[:rows]
-    bounds = joined(record.dense_t, 2)
-    dense_output = DenseOutput(run.plan, bounds[:, 0].copy(), bounds[:, 1].copy(),
-                               joined(record.dense_r, run.dense_r.shape[1])) if dense else None
-    note = system.watch.of_run(system.method, problem.alive.loss, [(t0, y0), (float(run.num[P.T]), run.y.copy())], 4)
-    message = f"{outcome.message}; {note}" if note else outcome.message
-    counts = tuple(int(run.plan[k]) for k in (P.NFEV, P.ACCEPTED, P.REJECTED))
-    return Solution(system, method.name, t, y, outcome.status, message, counts,
-                    records(record, watched, model.nq, y0.size), dense_output, tau is not None or wrench is not None,
-                    float(run.num[P.T]), outcome.cause)
+    if model.constraints:
+        y = shown(run.problem, t, y)
+        record.event_y = [shown(run.problem, *rows, settle=False)
+                          for rows in zip(record.event_t, record.event_y, strict=True)]
+    dense_output = None
+    if dense:
+        bounds = joined(record.dense_t, 2)
+        dense_output = DenseOutput(run.plan.copy(), bounds[:, 0].copy(), bounds[:, 1].copy(),
+                                   joined(record.dense_r, run.dense_r.shape[1]))
+    message = outcome.message
+    if frame.loss:
+        ends = [(t0, state(system, q0, p0)), (t_last, run.y.copy())]
+        note = system.watch.of_run(system.method, frame.loss, [(at, momenta_in(system, at, y)) for at, y in ends], 4)
+        message = f"{message}; {note}" if note else message
+    if outcome.status == "failed" and not (controller is not None and controller.fault):
+        states = [(t0, state(system, q0, p0)), *((float(t[k]), y[k]) for k in range(t.size)[-4:])]
+        message += hint(run.problem, method, run.num[P.H], states)
+    plan = run.plan
+    counts = int(plan[P.NFEV]), int(plan[P.ACCEPTED]), int(plan[P.REJECTED])
+    crossings = records(record, watched, model.nq, run.problem.size, system) if watched else []
+    kept = None
+    if run.tangents is not None:
+        kept = run.tangents.out[:t.size] if times is not None else joined(record.tangent)
+        kept = in_tangents(model, y[:, :model.nq], kept)
+    else:
+        give_back(system, run)
+    return Solution(system, method.name, t, y, outcome.status, message, counts, crossings, dense_output,
+                    Loads(tau, wrench, controller is None), t_last, outcome.cause, kept)
 
 
-def state(system: System, q: Any, p: Any) -> Array:
-    """y = (q, p), validated, quaternions scaled to length one."""
+def begin(system: System, run: Run, q0: Any, p0: Any, controller: Controller | None) -> int:
+    """Start from a state, which is validated; a code of `kernels.plan`."""
+    code = run.begin(q0, p0) if controller is None else P.BAD_START
+    if code != P.BAD_START:
+        return code
+    run.place(state(system, q0, p0))
+    if controller is not None:
+        code = controller.next_leg(run)
+        if code != P.MORE:
+            return code
+    return run.start()
+
+
+def lend(system: System, method: Integrator, wrenches: bool, gauge: str = "reset", project: bool = True) -> Run:
+    """Memory for a run, from an earlier one if there is any; who is done gives it back."""
+    key = _kind_of_run(system, method, wrenches, gauge, project)
+    idle = system.binding.runs.get(key)
+    if idle:
+        try:
+            run: Run = idle.pop()
+            return run
+        except IndexError:  # another thread was faster
+            pass
+    with task(method.name, system):
+        run = Run(problem_of(system, wrenches=wrenches, gauge=gauge, project=project), method)
+    run.key = key
+    return run
+
+
+def give_back(system: System, run: Run) -> None:
+    """Keep the memory of a run for another one."""
+    if run.problem.size <= KEPT:
+        run.let_go()
+        run.problem.alive.unload()
+        system.binding.runs.setdefault(run.key, []).append(run)
+
+
+def _kind_of_run(system: System, method: Integrator, wrenches: bool, gauge: str, project: bool) -> str:
+    kind = f"{method.name} with wrenches" if wrenches else method.name
+    return f"{kind} {gauge} {project}" if system.model.constraints else kind
+
+
+def state(system: System, q: Any, x: Any) -> Array:
+    """y = (q, p) or (q, u), validated; quaternions may still be a little too long or short."""
     model = system.model
-    y = np.concatenate((inputs.configuration(q, model, "q0"), inputs.vector(p, "p0", model.speed_names)))
-    for at in model._quaternions:
+    return np.concatenate((inputs.configuration(q, model, "q0"),
+                           inputs.vector(x, f"{system.variable}0", model.speed_names)))
+
+
+def momenta_in(system: System, t: float, y: Array) -> Array:
+    """(q, p) of a state y."""
+    q, x = y[:system.model.nq], y[system.model.nq:]
+    return y if system.variable == "p" else np.concatenate((q, states.momenta(system, q, x, t)))
+
+
+def with_momenta(system: System, q: Any, x: Any, t: float) -> Array:
+    """(q, p), validated, with quaternions of length one."""
+    y = state(system, q, x)
+    for at in system.model._quaternions:
         y[at:at + 4] /= np.linalg.norm(y[at:at + 4])
-    return y
+    return momenta_in(system, t, y)
 
 
 def checked_events(events: Any, t: float, y: Array, nq: int) -> list[Event]:
@@ -83,7 +189,10 @@ def checked_events(events: Any, t: float, y: Array, nq: int) -> list[Event]:
     return watched
 
 
-def records(record: Record, watched: list[Event], nq: int, n: int) -> list[EventRecord]:
-    """The crossings of each event."""
+def records(record: Record, watched: list[Event], nq: int, n: int, system: System | None = None) -> list[EventRecord]:
+    """The crossings of each event; with momenta where the states of the system have joint speeds."""
     index, t, y = joined(record.event_index), joined(record.event_t), joined(record.event_y, n)
-    return [EventRecord(t[index == e], y[index == e, :nq], y[index == e, nq:]) for e in range(len(watched))]
+    q, p = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq:])
+    if system is not None:
+        p = states.momenta_of_rows(system, q, p, t)
+    return [EventRecord(t[index == e], q[index == e], p[index == e]) for e in range(len(watched))]

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import inputs
+from .. import inputs, states
 from ..core import constants as L
-from ..errors import IntegrationError, MbkernError, StateError
+from ..errors import IntegrationError, StateError
 from ..inputs import Array
-from . import options
-from .driver import Pace, Run, beyond_resolution
+from ..waits import task
+from . import entries, options
+from .driver import Run, beyond_resolution
 from .kernels import plan as P
+from .kernels import stepping
+from .kernels.stepping import FEW
 from .problem import problem_of
 from .progress import Interrupt
 from .simulate import state
@@ -20,18 +23,22 @@ from .simulate import state
 if TYPE_CHECKING:
     from ..system import System
 
-FEW = 100  # steps that are over before anybody has pressed ctrl-C
+_empty = np.empty
 
 
 class Stepper:
     """A state that moves on by equal steps; made by `System.stepper`.
 
+    A copy, or one that was pickled, goes on where this one is, apart from it. (The Gauss methods then begin with
+    fixed-point iteration again: where they had turned to Newton's, the last bits may differ.)
+
     Attributes
     ----------
     t : float
         Current time in seconds.
-    q, p : arrays
-        Current state (copies).
+    q, p, u : arrays
+        Current configuration, momenta and joint speeds (copies). One of p and u, `System.variable`, belongs to the
+        state that `reset` takes and `step` returns.
     step_size : float
         What one `step` advances the time by.
 
@@ -56,21 +63,35 @@ class Stepper:
         self.step_size = options.nonzero(step, "step")
         size = system.model.nq + system.model.nv
         relative, absolute = options.tolerances(rtol, atol, size)
-        self._problem = problem_of(system, tau, wrench)
+        self._made_of = integrator, step, rtol, atol, tau, wrench
         self._own_tau = tau is not None
-        adaptive = self._integrator.adaptive
+        with task("stepper", system):
+            self._compile(system, tau, wrench, relative, absolute)
+        self._ready = False
+        self._nq, self._nv, self._no_tau = system.model.nq, system.model.nv, np.empty(0)
+
+    def _compile(self, system: System, tau: Any, wrench: Any, relative: float, absolute: Array) -> None:
+        self._problem = problem_of(system, tau, wrench)
+        adaptive, size = self._integrator.adaptive, system.model.nq + system.model.nv
         self._run = Run(self._problem, self._integrator, np.zeros(size), 0.0, np.inf, rtol=relative, atol=absolute,
                         step=0.0 if adaptive else self.step_size)
-        self._ready = False
-        self._done = 0  # steps since `reset`
+        self._run.num[P.STEP_SIZE] = self.step_size
+        self._counter = P.DONE if adaptive else P.ACCEPTED  # of steps since `reset`
+        self._advance, self._address = entries.compiled(stepping.advance), self._run.address
+        self._hold = entries.compiled(stepping.hold)
 
     def __repr__(self) -> str:
         where = f"t = {self.t:g} s" if self._ready else "not started"
         return f"Stepper({self._integrator.name!r}, step={self.step_size:g}): {where}"
 
-    def __reduce__(self) -> Any:
-        raise MbkernError("a Stepper holds memory of compiled code and cannot be copied or pickled; make another one "
-                          "with System.stepper and reset it to q, p and t of this one")
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        # the state, all that the method remembers, and forces that are held; the rest is memory of this process
+        memory = None
+        if self._ready:
+            run, frame, at = self._run, self._problem.alive.array, int(self._problem.alive.array[L.AT_LOADS])
+            held = frame[at:at + self._nv].copy() if frame[L.HAS_TAU] and not self._own_tau else None
+            memory = run.plan[P.NFEV:P.AT_NUM].copy(), run.num.copy(), run.work.copy(), held
+        return _restored, (self.system, self._made_of, memory)
 
     @property
     def t(self) -> float:
@@ -85,10 +106,15 @@ class Stepper:
     @property
     def p(self) -> Array:
         """Current momenta (a copy)."""
-        return self._run.y[self._problem.split:].copy()
+        return states.momenta(self.system, self.q, self._run.y[self._problem.split:].copy(), self.t)
+
+    @property
+    def u(self) -> Array:
+        """Current joint speeds (a copy)."""
+        return states.speeds(self.system, self.q, self._run.y[self._problem.split:].copy(), self.t)
 
     def reset(self, q: Any, p: Any, t: Any = 0.0) -> None:
-        """Begin at a state and time.
+        """Begin at a state and time; p are joint speeds where the method has these, see `System.variable`.
 
         Examples
         --------
@@ -99,20 +125,20 @@ class Stepper:
         >>> stepper.t
         2.0
         """
-        run, plan, num = self._run, self._run.plan, self._run.num
+        run, num = self._run, self._run.num
         y, t = state(self.system, q, p), inputs.time(t)
-        run.work[:P.ATOL * y.size] = 0.0
-        run.y[:] = y
-        plan[P.ACCEPTED] = self._done = 0
-        num[P.T] = num[P.T0] = t
+        self._ready = False
+        run.rewind()
+        run.place(y)
+        num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t
         if self._integrator.adaptive:
             num[P.H], num[P.ERROR_OLD] = 0.0, 1e-4
-            num[P.T_END] = t + self.step_size
+            num[P.T_END] = num[P.LEG_END] = t + self.step_size
         self._fail_if(run.start())
         self._ready = True
 
     def step(self, n: int = 1, tau: Any = None) -> tuple[Array, Array]:
-        """Advance by n steps and return the new (q, p).
+        """Advance by n steps and return the new (q, p), or (q, u) where that is the state of the method.
 
         Parameters
         ----------
@@ -136,61 +162,74 @@ class Stepper:
         >>> bool(p[0] > 0.009)
         True
         """
+        if n.__class__ is int and 0 < n <= FEW and self._ready and (tau is None or not self._own_tau):
+            q, p = _empty(self._nq), _empty(self._nv)
+            try:
+                code = self._advance(self._address, n, self._no_tau if tau is None else tau, q, p)
+            except Exception:  # of Numba: tau is not a plain float64 array
+                code = P.BAD_START
+            if code == P.FINISHED:
+                return q, p
+            if code != P.BAD_START:
+                self._fail_if(code)
+                return self._reach_goal()
+        return self._step_general(n, tau)
+
+    def _step_general(self, n: Any, tau: Any) -> tuple[Array, Array]:
+        """`step` for any input: converts, and explains what is wrong."""
         if not self._ready:
             raise IntegrationError("step(): no state yet; call reset(q, p) first")
         n = options.count(n, "n")
-        run = self._run
         if tau is not None:
-            self._set_tau(tau)
-        if not self._integrator.adaptive:
-            self._fixed_steps(int(run.plan[P.ACCEPTED]) + n)
-        else:
-            for _ in range(n):
-                self._adaptive_step()
+            if self._own_tau:
+                raise StateError("tau: this stepper was made with a tau of its own; make it without to set tau each "
+                                 "step")
+            self._hold(self._address, inputs.vector(tau, "tau", self.system.model.speed_names))
+        if n <= FEW:
+            return self.step(n)
+        plan = self._run.plan
+        plan[P.GOAL] = plan[self._counter] + n
+        return self._reach_goal()
+
+    def _reach_goal(self) -> tuple[Array, Array]:
+        """Steps until there are as many as wanted, with an eye on ctrl-C."""
+        run, plan = self._run, self._run.plan
+        with Interrupt() as interrupt:
+            while plan[self._counter] < plan[P.GOAL] and not interrupt.asked:
+                if self._integrator.adaptive:
+                    self._aim()
+                    code = run.paced()
+                    plan[P.DONE] += code == P.FINISHED
+                else:
+                    code = run.paced(int(plan[P.GOAL] - plan[P.ACCEPTED]))
+                self._fail_if(code)
+        if interrupt.asked:
+            raise KeyboardInterrupt
         y = run.y
-        return y[:self._problem.split].copy(), y[self._problem.split:].copy()
+        return y[:self._nq].copy(), y[self._nq:].copy()
 
-    def _fixed_steps(self, target: int) -> None:
-        """Steps until so many have been taken since `reset`."""
-        run = self._run
-        if target - run.plan[P.ACCEPTED] <= FEW:  # not worth looking at ctrl-C in between
-            while run.plan[P.ACCEPTED] < target:
-                self._fail_if(run.chunk(int(target - run.plan[P.ACCEPTED])))
-            return
-        pace = Pace(run)
-        with Interrupt() as interrupt:
-            while run.plan[P.ACCEPTED] < target and not interrupt.asked:
-                self._fail_if(pace.chunk(int(target - run.plan[P.ACCEPTED])))
-        if interrupt.asked:
-            raise KeyboardInterrupt
-
-    def _adaptive_step(self) -> None:
-        """As many steps of the method's own size as bring the time to the next multiple of `step_size`."""
-        run, code = self._run, P.MORE
-        run.num[P.T_END] = run.num[P.T0] + (self._done + 1) * self.step_size
-        if run.num[P.T_END] == run.num[P.T]:
+    def _aim(self) -> None:
+        """Let a method that chooses its own steps end at the next multiple of `step_size`."""
+        num = self._run.num
+        num[P.T_END] = num[P.LEG_END] = num[P.T0] + (self._run.plan[P.DONE] + 1) * self.step_size
+        if num[P.LEG_END] == num[P.T]:
             raise IntegrationError(f"step(): {beyond_resolution(self.t, abs(self.step_size))}")
-        pace = Pace(run)
-        with Interrupt() as interrupt:
-            while code == P.MORE and not interrupt.asked:
-                code = pace.chunk()
-        self._fail_if(code)
-        if code == P.FINISHED:
-            self._done += 1
-        if interrupt.asked:
-            raise KeyboardInterrupt
-
-    def _set_tau(self, tau: Any) -> None:
-        if self._own_tau:
-            raise StateError("tau: this stepper was made with a tau of its own; make it without to set tau each step")
-        frame = self._problem.alive.array
-        forces = inputs.vector(tau, "tau", self.system.model.speed_names)
-        at = int(frame[L.AT_LOADS])
-        frame[L.HAS_TAU] = 1.0
-        frame[at:at + forces.size] = forces
-        self._run.plan[P.FRESH] = 0
 
     def _fail_if(self, code: int) -> None:
-        if code not in (P.MORE, P.FINISHED):
+        if code not in (P.MORE, P.FINISHED, P.NEED_MATRIX):
             message, cause = self._run.failure(code)
             raise IntegrationError(message) from cause
+
+
+def _restored(system: System, made_of: tuple[Any, ...], memory: tuple[Any, ...] | None) -> Stepper:
+    """The stepper that was pickled."""
+    stepper = Stepper(system, *made_of)
+    if memory is not None:
+        counters, num, work, held = memory
+        if held is not None:
+            stepper._hold(stepper._address, held)
+        run = stepper._run
+        run.plan[P.NFEV:P.AT_NUM], run.num[:], run.work[:] = counters, num, work
+        run.plan[P.NEWTON] = run.plan[P.FACTORED] = 0  # Newton's matrices stay behind
+        stepper._ready = True
+    return stepper

@@ -26,14 +26,16 @@ LAST_SHOWN_GROUP = 2
 TINY = 1e-14
 
 
-def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = "keep") -> Model:
+def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = "keep", equality: Armature = "keep"
+              ) -> Model:
     """Read a machine from an MJCF file or text; needs the package mujoco (``pip install mbkern[mjcf]``).
 
     Bodies and coordinates have the names of bodies and joints. Coordinates are MuJoCo's qpos, in the same order; a free
     joint's linear speeds are in body axes here and in world axes there. Armature, springs, dampers and gravity act as
     in MuJoCo; joint ranges and frictionloss are kept as data in `Model.limits` and `Model.friction`, sites in
     `Model.frames` (a site with the name of a body gets "_site" behind it), geoms in `Model.visuals`. What has no place
-    in the model (contacts, tendons, actuators, equality constraints and the like) is listed in a `ModelWarning`.
+    in the model (contacts, tendons, actuators and the like) is listed in a `ModelWarning`. Equality constraints between
+    bodies (connect, weld) become loops, those of joints become gears: exact here, soft in MuJoCo.
 
     Parameters
     ----------
@@ -42,6 +44,8 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
     armature : "keep" or "drop"
         What to do with the rotor inertia that MuJoCo adds to the diagonal of the mass matrix: keep it (see
         `ModelBuilder.add_body`), or leave it out and say so in the warning.
+    equality : "keep" or "drop"
+        What to do with equality constraints: loops and gears, or leave them out and say so in the warning.
 
     Returns
     -------
@@ -62,8 +66,10 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
     """
     if armature not in ("keep", "drop"):
         raise ModelError(f"load_mjcf: armature must be 'keep' or 'drop', got {checks.show(armature)}")
+    if equality not in ("keep", "drop"):
+        raise ModelError(f"load_mjcf: equality must be 'keep' or 'drop', got {checks.show(equality)}")
     theirs, mujoco = _compiled(path_or_xml)
-    return _Reader(theirs, mujoco, armature).model()
+    return _Reader(theirs, mujoco, armature, equality).model()
 
 
 def _compiled(path_or_xml: str | bytes | PathLike[str]) -> tuple[Any, Any]:
@@ -90,8 +96,8 @@ def _compiled(path_or_xml: str | bytes | PathLike[str]) -> tuple[Any, Any]:
 class _Reader:
     """From a compiled MuJoCo model to ours."""
 
-    def __init__(self, theirs: Any, mujoco: Any, armature: Armature) -> None:
-        self.m, self.mujoco, self.armature = theirs, mujoco, armature
+    def __init__(self, theirs: Any, mujoco: Any, armature: Armature, equality: Armature) -> None:
+        self.m, self.mujoco, self.armature, self.equality = theirs, mujoco, armature, equality
         self.notes: list[str] = []
         self.names = self._body_names()
 
@@ -112,6 +118,7 @@ class _Reader:
             raise ModelError("load_mjcf: the worldbody has no body")
         self._add_sites(builder)
         self._add_geoms(builder)
+        self._add_constraints(builder)
         model = builder.build()
         self._list_unused()
         if self.notes:
@@ -122,7 +129,7 @@ class _Reader:
 
     def _body(self, b: int) -> dict[str, Any]:
         m = self.m
-        R = np.array(checks.rotation(_unit(m.body_iquat[b]), "inertia axes"))
+        R = np.array(checks.rotation(m.body_iquat[b], "inertia axes"))
         J = R @ np.diag(m.body_inertia[b]) @ R.T
         first = int(m.body_jntadr[b])
         joints = range(first, first + int(m.body_jntnum[b])) if first >= 0 else range(0)
@@ -149,7 +156,7 @@ class _Reader:
             "inertia": 0.5 * (J + J.T),
             # qpos of a free joint is the pose itself
             "position": (0.0, 0.0, 0.0) if is_free else m.body_pos[b].tolist(),
-            "rotation": None if is_free else _unit(m.body_quat[b]),
+            "rotation": None if is_free else m.body_quat[b],
             "stiffness": stiffness,
             "damping": damping.tolist(),
             "rest": rest,
@@ -205,7 +212,7 @@ class _Reader:
             variants = (f"{given}{'_site' * (j > 0)}{'_' * (j - 1)}" for j in range(m.nsite + 2))
             name = next(variant for variant in variants if variant not in taken)
             taken.add(name)
-            builder.add_frame(name, self.names[int(m.site_bodyid[k])], m.site_pos[k].tolist(), _unit(m.site_quat[k]))
+            builder.add_frame(name, self.names[int(m.site_bodyid[k])], m.site_pos[k].tolist(), m.site_quat[k])
 
     def _add_geoms(self, builder: ModelBuilder) -> None:
         """Geoms as shapes: those of the groups that MuJoCo's viewer shows. Planes and height fields are scenery."""
@@ -225,7 +232,7 @@ class _Reader:
             builder.add_visual(
                 self.names[int(m.geom_bodyid[k])], kind, size, mesh=self._mesh(k) if kind == "mesh" else None,
                 color=np.clip(color, 0.0, 1.0).astype(float).tolist(), position=m.geom_pos[k].tolist(),
-                rotation=_unit(m.geom_quat[k]),
+                rotation=m.geom_quat[k],
             )
 
     def _mesh(self, k: int) -> tuple[Any, Any]:
@@ -253,6 +260,51 @@ class _Reader:
         name = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
         return "" if name == "MuJoCo Model" else name
 
+    # ---- constraints -----------------------------------------------------------------------------------------------
+
+    def _add_constraints(self, builder: ModelBuilder) -> None:
+        """Equality constraints as loops and gears; what cannot be one is listed."""
+        m, kinds, bodies = self.m, self.mujoco.mjtEq, self.mujoco.mjtObj.mjOBJ_BODY
+        left_out, taken = [], set()
+        if self.equality == "drop" and m.neq:
+            self.notes.append(f"equality constraints ({m.neq})")
+        for e in range(m.neq if self.equality == "keep" else 0):
+            name = m.equality(e).name or f"equality {e}"
+            name = name if name not in taken else f"{name} {e}"
+            kind, first, second, data = int(m.eq_type[e]), int(m.eq_obj1id[e]), int(m.eq_obj2id[e]), m.eq_data[e]
+            try:
+                if not m.eq_active0[e]:
+                    raise ModelError("not active")
+                if kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD) and int(m.eq_objtype[e]) == bodies:
+                    a, b = (WORLD if k == 0 else self.names[k] for k in (first, second))
+                    if kind == kinds.mjEQ_CONNECT:
+                        builder.add_loop(name, a, b, "point", data[:3], data[3:6])
+                    else:
+                        builder.add_loop(name, a, b, "weld", data[3:6], data[:3], rotation_a=data[6:10])
+                elif kind == kinds.mjEQ_JOINT and second >= 0:
+                    self._add_gear(builder, name, first, second, data[:5])
+                else:
+                    raise ModelError("of another kind")
+                taken.add(name)
+            except ModelError as error:
+                left_out.append(f"{name} ({error})")
+        if left_out:
+            self.notes.append(f"equality constraints {_some(left_out)}")
+
+    def _add_gear(self, builder: ModelBuilder, name: str, first: int, second: int, data: Any) -> None:
+        """q1 - q1_0 = polynomial of (q2 - q2_0), both from where the file has them at the beginning."""
+        m, slides = self.m, (self.mujoco.mjtJoint.mjJNT_SLIDE, self.mujoco.mjtJoint.mjJNT_HINGE)
+        if not all(int(m.jnt_type[k]) in slides for k in (first, second)):
+            raise ModelError("a joint of several dofs")
+        zero, one = (float(m.qpos0[m.jnt_qposadr[k]]) for k in (first, second))
+        moved = np.polynomial.Polynomial(data)(np.polynomial.Polynomial([-one, 1.0])).coef
+        coefficients = np.zeros(max(2, len(moved)))
+        coefficients[:len(moved)] = moved
+        names = [m.joint(k).name for k in (first, second)]
+        if not all(names):
+            raise ModelError("a joint without a name")
+        builder.add_gear(names[0], names[1], polynomial=coefficients.tolist(), offset=zero, name=name)
+
     # ---- what does not map ------------------------------------------------------------------------------------------
 
     def _list_approximated(self) -> None:
@@ -271,7 +323,7 @@ class _Reader:
         if colliding and not disable & off.mjDSBL_CONTACT:
             self.notes.append(f"contacts ({colliding} geoms that can touch)")
         for count, what in (
-            (m.ntendon, "tendons"), (m.nu, "actuators"), (m.neq, "equality constraints"), (m.nflex, "flexible bodies"),
+            (m.ntendon, "tendons"), (m.nu, "actuators"), (m.nflex, "flexible bodies"),
             (m.nplugin, "plugins"), (m.nmocap, "mocap bodies (fixed where they stand)"),
             (int(np.sum(m.body_gravcomp != 0.0)), "bodies with gravity compensation"),
         ):  # fmt: skip
@@ -285,10 +337,6 @@ def _constant(move: Literal["rotate", "translate"], vector: Any) -> list[Element
     """A constant step along (or about) a vector by its length; nothing for a zero vector."""
     amount = float(np.linalg.norm(vector))
     return [Step(move, tuple((vector / amount).tolist()), amount)] if amount > TINY else []
-
-
-def _unit(quaternion: Any) -> tuple[float, ...]:
-    return tuple((quaternion / np.linalg.norm(quaternion)).tolist())
 
 
 def _some(names: list[str]) -> str:

@@ -45,13 +45,13 @@ _READ = {
 }
 _SHAPES = {"visual", "collision", "material"}
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-Mimic = Literal["error", "free", "fix"]
+Mimic = Literal["gear", "free", "fix", "error"]
 Massless = Literal["error", "weld"]
 Planar = Literal["axis", "z"]
 
 
 def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = False, *,
-              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "free", check_inertia: bool = False,
+              gravity: ArrayLike = STANDARD_GRAVITY, mimic: Mimic = "gear", check_inertia: bool = False,
               massless: Massless = "weld", planar: Planar = "axis",
               package_dirs: Iterable[str | PathLike[str]] = ()) -> Model:
     """Read a robot from a URDF file or text.
@@ -73,10 +73,10 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
         to the world.
     gravity : 3 numbers
         In world axes, m/s^2; URDF does not say.
-    mimic : "free", "fix" or "error"
-        What to do with a joint that mimics another one. A model has no coordinate that moves two joints, so "free"
-        makes it a coordinate of its own (as Pinocchio does by default), "fix" holds it where it is when the joint that
-        it mimics is at zero, "error" refuses the file.
+    mimic : "gear", "free", "fix" or "error"
+        What to do with a joint that mimics another one: "gear" couples the two coordinates (`ModelBuilder.add_gear`),
+        "free" makes it a coordinate of its own (as Pinocchio does by default), "fix" holds it where it is when the
+        joint that it mimics is at zero, "error" refuses the file.
     check_inertia : bool
         Refuse links whose inertia no rigid body has (negative, or against the triangle inequality of the principal
         moments). Many robot files contain such links; they are taken as they are unless this is True.
@@ -116,7 +116,8 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     >>> model.damping
     array([0.3])
     """
-    for word, value, known in (("mimic", mimic, ("free", "fix", "error")), ("massless", massless, ("weld", "error")),
+    for word, value, known in (("mimic", mimic, ("gear", "free", "fix", "error")),
+                               ("massless", massless, ("weld", "error")),
                                ("planar", planar, ("axis", "z"))):
         if value not in known:
             expected = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
@@ -155,6 +156,8 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     resources = Resources(Path(fspath(path_or_xml)) if source else None, package_dirs)  # type: ignore[arg-type]
     for link, _ in tree:
         add_visuals(builder, names[link.text("name")], link, colors, resources, notes.more)
+    if mimic == "gear":
+        _add_gears(builder, joints, welded, notes)
     try:
         model = builder.build()
     except ModelError as error:
@@ -171,7 +174,7 @@ def _refuse_other_formats(root: Element) -> None:
     if root.tag == "mujoco":
         raise root.error("this is MJCF, MuJoCo's format; load_mjcf reads it")
     if root.tag == "sdf":
-        raise root.error("this is SDF, which is not read; most robots in SDF have a URDF file beside it, or convert it")
+        raise root.error("this is SDF, the format of Gazebo; load_sdf reads it")
     if root.tag != "robot":
         raise root.error("expected <robot> as the outermost element of a URDF file")
     for element in root.walk():
@@ -384,7 +387,7 @@ def _mimicked(joint: Element, joints: dict[str, Element], mimic: Mimic) -> float
     if element is None:
         return None
     leader = element.text("joint")
-    if mimic == "free" or joint.text("type") in ("fixed", "floating", "planar"):
+    if mimic in ("gear", "free") or joint.text("type") in ("fixed", "floating", "planar"):
         return None
     if mimic == "fix":
         return element.number("offset", 0.0)
@@ -393,9 +396,26 @@ def _mimicked(joint: Element, joints: dict[str, Element], mimic: Mimic) -> float
             f"joint {joint.text('name')!r} mimics {leader!r}, which does not exist.{checks.near(leader, joints)}"
         )
     raise element.error(
-        f"joint {joint.text('name')!r} mimics {leader!r}, but a model has no coordinate that moves two joints; "
-        'load with mimic="free" to make it a coordinate of its own, or mimic="fix" to hold it still'
+        f"joint {joint.text('name')!r} mimics {leader!r}, which mimic=\"error\" refuses; "
+        'load with mimic="gear" to couple the two, mimic="free" to make it a coordinate of its own, or mimic="fix" to '
+        "hold it still"
     )
+
+
+def _add_gears(builder: ModelBuilder, joints: dict[str, Element], welded: dict[str, Element], notes: _Notes) -> None:
+    """Couple joints that mimic others with these; where there is no coordinate to follow, say so."""
+    turning = ("revolute", "continuous", "prismatic")
+    moving = {name for name, joint in joints.items() if joint.text("type") in turning and name not in welded}
+    for name, joint in joints.items():
+        element = joint.one("mimic")
+        if element is None or name not in moving:
+            continue
+        leader = element.text("joint")
+        if leader not in moving or leader == name:
+            notes.more.append(f"mimic joint made a coordinate of its own: {name}, because {leader!r} is no coordinate "
+                              "to follow")
+            continue
+        builder.add_gear(name, leader, element.number("multiplier", 1.0), element.number("offset", 0.0))
 
 
 # ---- what is said about it ----------------------------------------------------------------------------------------
@@ -424,7 +444,7 @@ class _Notes:
 
     def on_mimics(self, joints: dict[str, Element], welded: dict[str, Element], mimic: Mimic) -> None:
         followers = [name for name, joint in joints.items() if joint.one("mimic") is not None and name not in welded]
-        if followers:
+        if followers and mimic != "gear":
             done = ("made coordinates of their own (mimic=\"fix\" holds them)" if mimic == "free" else "held still")
             self.more.append(f"mimic joints {done}: {', '.join(followers)}")
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..model.axes import displaced
 from ..model.joint import Element
-from ..model.lowering import displaced
 from ..model.model import WORLD, Body
 from .urdf import NO_LIMIT
 
@@ -31,8 +31,8 @@ def to_urdf(model: Model) -> str:
     Raises
     ------
     ModelError
-        For what URDF cannot say: driven joints, springs, quaternion ball joints, dampers that differ within a floating
-        joint.
+        For what URDF cannot say: constraints, driven joints, springs, quaternion ball joints, dampers that differ
+        within a floating joint.
 
     Examples
     --------
@@ -41,6 +41,8 @@ def to_urdf(model: Model) -> str:
     >>> mb.load_urdf(text).nv
     3
     """
+    if model.constraints:
+        raise ModelError(f"constraint {model.constraints[0].name!r}: URDF has trees alone; save the model as JSON")
     return _Writer(model).text()
 
 
@@ -102,8 +104,8 @@ class _Writer:
             kind = "continuous"
         more = f'<axis xyz="{_numbers(element.axis)}"/>' if any(element.axis) else ""
         limit = {"lower": lower, "upper": upper} if kind in ("revolute", "prismatic") else {}
-        limit |= {"effort": effort, "velocity": velocity}
-        if limit and (kind in ("revolute", "prismatic") or math.isfinite(effort) or math.isfinite(velocity)):
+        if limit or math.isfinite(effort) or math.isfinite(velocity):
+            limit |= {"effort": effort, "velocity": velocity}
             # the format demands these numbers and knows no infinity
             more += "<limit " + " ".join(f'{word}="{_bounded(x)}"' for word, x in limit.items()) + "/>"
         if damping[0] or friction[0]:

@@ -33,6 +33,7 @@ class Element:
     line: int
     source: str
     children: list[Element] = field(default_factory=list)
+    content: str = ""  # the text between its tags
 
     @property
     def what(self) -> str:
@@ -135,6 +136,9 @@ def parse(document: bytes, source: str) -> Element:
     def end(_: str) -> None:
         stack.pop()
 
+    def data(text: str) -> None:
+        stack[-1].content += text
+
     def refuse(*_: object) -> NoReturn:
         raise ModelError(
             f"{source}line {parser.CurrentLineNumber}: a document type declaration (<!DOCTYPE ...>, entities) "
@@ -143,6 +147,7 @@ def parse(document: bytes, source: str) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse

@@ -9,17 +9,20 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from mbkern import collector
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model.checks import Mat3, Vec3
-from mbkern.model.joint import Element, Joint, as_joint
-from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
+from mbkern.model.constraint_builder import ConstraintBuilder
+from mbkern.model.joint import MAX_FREEDOMS, Element, Joint, as_joint
+from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model, joint_names
 from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+_ZEROS = [(0.0,) * n for n in range(MAX_FREEDOMS + 1)]
 
 
-class ModelBuilder:
+class ModelBuilder(ConstraintBuilder):
     """Collects bodies in any order and builds a `Model` from them.
 
     Every argument is checked when it is given. A call that raises leaves the builder as it was.
@@ -46,9 +49,10 @@ class ModelBuilder:
     def __init__(self, gravity: ArrayLike = STANDARD_GRAVITY, name: str = "") -> None:
         if not isinstance(name, str):
             raise ModelError(f"name: expected a string, got {checks.show(name)}")
+        super().__init__()
         self._name = name
         self._gravity = checks.vector3(gravity, "gravity")
-        self._bodies: dict[str, Body] = {}  # their parent index is set by build()
+        self._bodies: dict[str, tuple[Any, ...]] = {}  # what a Body has besides its name and the number of its parent
         self._parents: list[str] = []
         self._frames: dict[str, tuple[str, Mat3, Vec3]] = {}  # body, rotation, position
         self._visuals: dict[str, list[Visual]] = {}
@@ -131,41 +135,38 @@ class ModelBuilder:
         ('cart', 'pole')
         """
         name = checks.label(name, "name")
-        who = f"body {name!r}"
         if name == WORLD:
-            raise ModelError(f"{who}: this name is reserved for the ground; choose another")
+            raise ModelError(f"body {name!r}: this name is reserved for the ground; choose another")
         if name in self._bodies:
-            raise ModelError(f"{who}: a body of this name was already added; names must be unique")
-        parent = checks.label(parent, f"{who}: parent")
-        if parent == name:
-            raise ModelError(f"{who}: a body cannot be its own parent")
+            raise ModelError(f"body {name!r}: a body of this name was already added; names must be unique")
         try:
+            parent = checks.label(parent, "parent")
+            if parent == name:
+                raise ModelError("a body cannot be its own parent")
             joint = as_joint(joint)
+            mass = checks.number(mass, "mass")
+            if mass < 0.0:
+                raise ModelError(f"mass must not be negative, got {mass} kg")
+            x, y, z = com = checks.vector3(com, "com")
+            if not math.isfinite(mass * (x * x + y * y + z * z)):
+                raise ModelError(f"mass {mass} kg at {com} m is too large to compute with")
+            body = (
+                joint,
+                mass,
+                com,
+                checks.inertia(inertia, "inertia", bool(check_inertia)),
+                checks.vector3(position, "position"),
+                checks.rotation(rotation, "rotation"),
+                springs := _per_freedom(stiffness, joint, "stiffness"),
+                dampers := _per_freedom(damping, joint, "damping"),
+                _per_freedom(rest, joint, "rest"),
+                _limits(limits, joint, "limits"),
+                _not_negative(friction, joint, "friction"),
+                _not_negative(armature, joint, "armature"),
+            )
+            _check_springs(joint, springs, dampers)
         except ModelError as error:
-            raise ModelError(f"{who}: {error}") from None
-        mass = checks.number(mass, f"{who}: mass")
-        if mass < 0.0:
-            raise ModelError(f"{who}: mass must not be negative, got {mass} kg")
-        com = checks.vector3(com, f"{who}: com")
-        if not math.isfinite(mass * (com[0] * com[0] + com[1] * com[1] + com[2] * com[2])):
-            raise ModelError(f"{who}: mass {mass} kg at {com} m is too large to compute with")
-        body = Body(
-            name=name,
-            parent=-1,
-            joint=joint,
-            mass=mass,
-            com=com,
-            inertia=checks.inertia(inertia, f"{who}: inertia", bool(check_inertia)),
-            position=checks.vector3(position, f"{who}: position"),
-            rotation=checks.rotation(rotation, f"{who}: rotation"),
-            stiffness=_per_freedom(stiffness, joint, f"{who}: stiffness"),
-            damping=_per_freedom(damping, joint, f"{who}: damping"),
-            rest=_per_freedom(rest, joint, f"{who}: rest"),
-            limits=_limits(limits, joint, f"{who}: limits"),
-            friction=_not_negative(friction, joint, f"{who}: friction"),
-            armature=_not_negative(armature, joint, f"{who}: armature"),
-        )
-        _check_springs(body, who)
+            raise ModelError(f"body {name!r}: {error}") from None
         self._bodies[name] = body
         self._parents.append(parent)
         return name
@@ -270,15 +271,18 @@ class ModelBuilder:
         if not self._bodies:
             raise ModelError("the model is empty; add at least one body with add_body")
         parents = self._parent_numbers()
-        order = _parents_first(parents, list(self._bodies))
-        place = [0] * len(order)
+        names, fields = list(self._bodies), list(self._bodies.values())
+        order = _parents_first(parents, names)
+        place = [0] * len(order) + [-1]  # of the ground
         for new, old in enumerate(order):
             place[old] = new
-        specs = list(self._bodies.values())
-        bodies = tuple(specs[old] if parents[old] < 0 else specs[old].carried_by(place[parents[old]]) for old in order)
+        with collector.paused():
+            bodies = tuple([Body(names[old], place[parents[old]], *fields[old]) for old in order])
         _check_something_moves(bodies)
         number = {WORLD: -1} | {body.name: i for i, body in enumerate(bodies)} if self._frames or self._visuals else {}
-        return Model(self._name, self._gravity, bodies, self._placed_frames(number), self._sorted_visuals(number))
+        constraints = self._made_constraints(bodies, joint_names(bodies)[0]) if self._constraints else ()
+        return Model(self._name, self._gravity, bodies, self._placed_frames(number), self._sorted_visuals(number),
+                     constraints)
 
     def _placed_frames(self, number: dict[str, int]) -> tuple[tuple[str, Frame], ...]:
         for name, (body, _, _) in self._frames.items():
@@ -311,7 +315,7 @@ class ModelBuilder:
 def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
     """`nv` numbers from None (zeros), one number, or `nv` numbers."""
     if value is None:
-        return (0.0,) * joint.nv
+        return _ZEROS[joint.nv]
     entries = checks.items(value)
     if entries is None:
         return (checks.number(value, what),) * joint.nv
@@ -360,25 +364,27 @@ def _bounds(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
 
 def _not_negative(value: Any, joint: Joint, what: str) -> tuple[float, ...] | None:
     """`nv` numbers, none below zero; None where all are zero, so that equal models compare equal."""
+    if value is None:
+        return None
     numbers = _per_freedom(value, joint, what)
     if any(x < 0.0 for x in numbers):
         raise ModelError(f"{what} must not be negative, got {numbers}")
     return numbers if any(numbers) else None
 
 
-def _check_springs(body: Body, who: str) -> None:
-    if any(body.damping) and min(body.damping) < 0.0:
-        raise ModelError(f"{who}: damping must not be negative, got {body.damping}; apply tau to drive a joint")
-    if not any(body.stiffness):
+def _check_springs(joint: Joint, stiffness: tuple[float, ...], damping: tuple[float, ...]) -> None:
+    if any(damping) and min(damping) < 0.0:
+        raise ModelError(f"damping must not be negative, got {damping}; apply tau to drive a joint")
+    if not any(stiffness):
         return
-    if min(body.stiffness) < 0.0:
-        raise ModelError(f"{who}: stiffness must not be negative, got {body.stiffness}; apply tau to drive a joint")
+    if min(stiffness) < 0.0:
+        raise ModelError(f"stiffness must not be negative, got {stiffness}; apply tau to drive a joint")
     start = 0
-    for element in body.joint.elements:
-        if element.quaternion is not None and any(body.stiffness[start : start + element.nv]):
+    for element in joint.elements:
+        if element.quaternion is not None and any(stiffness[start : start + element.nv]):
             raise ModelError(
-                f"{who}: a spring on a quaternion joint has no single coordinate; stiffness must be 0 for "
-                f"the dofs of its {element} joint, got {body.stiffness}; use euler_ball, or apply tau"
+                "a spring on a quaternion joint has no single coordinate; stiffness must be 0 for "
+                f"the dofs of its {element} joint, got {stiffness}; use euler_ball, or apply tau"
             )
         start += element.nv
 

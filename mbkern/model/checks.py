@@ -65,7 +65,7 @@ def number(value: Any, what: str, error: type[MbkernError] = ModelError) -> floa
     if type(value) is not float:
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
-        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        if type(value) is not int and (isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real)):
             raise error(f"{what}: expected a finite number, got {show(value)}")
         try:
             value = float(value)
@@ -100,8 +100,9 @@ def vector(value: Any, what: str, length: int | None = None) -> tuple[float, ...
 
 def vector3(value: Any, what: str) -> Vec3:
     """Three finite floats."""
-    if type(value) in (tuple, list) and len(value) == 3:  # almost always; it makes large models build twice as fast
-        x, y, z = value
+    entries = value.tolist() if type(value) is np.ndarray else value
+    if type(entries) in (tuple, list) and len(entries) == 3:  # almost always; it makes large models build twice as fast
+        x, y, z = entries
         if type(x) is type(y) is type(z) is float and math.isfinite(x + y + z):
             return x, y, z
     x, y, z = vector(value, what, 3)
@@ -149,21 +150,18 @@ def rotation(value: Any, what: str) -> Mat3:
         return _from_quaternion(entries, what)
     if entries is None or len(entries) != 3:
         raise ModelError(f"{what}: expected a 3x3 rotation matrix or a unit quaternion (w, x, y, z), got {show(value)}")
-    R = matrix3(entries, what)
-    a, b, c = R
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R = matrix3(entries, what)
     off = max(
-        abs(_dot(a, a) - 1.0), abs(_dot(b, b) - 1.0), abs(_dot(c, c) - 1.0),
-        abs(_dot(a, b)), abs(_dot(b, c)), abs(_dot(c, a)),
+        abs(xx * xx + xy * xy + xz * xz - 1.0), abs(yx * yx + yy * yy + yz * yz - 1.0),
+        abs(zx * zx + zy * zy + zz * zz - 1.0),
+        abs(xx * yx + xy * yy + xz * yz), abs(yx * zx + yy * zy + yz * zz), abs(zx * xx + zy * xy + zz * xz),
     )  # fmt: skip
     if off > ROTATION_TOLERANCE:
         raise ModelError(
             f"{what}: the matrix is not orthonormal, R R^T differs from the identity by {off:.3g} "
             f"(at most {ROTATION_TOLERANCE:g} is allowed), got {R}"
         )
-    determinant = (
-        a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
-    )
-    if determinant < 0.0:
+    if xx * (yy * zz - yz * zy) - xy * (yx * zz - yz * zx) + xz * (yx * zy - yy * zx) < 0.0:
         raise ModelError(f"{what}: the matrix is a reflection (determinant -1), not a rotation; check its columns: {R}")
     return R if off <= ROTATION_EXACT else _nearest_rotation(R)
 
@@ -253,7 +251,3 @@ def _nearest_rotation(R: Mat3) -> Mat3:
     left, _, right = np.linalg.svd(np.array(R))
     a, b, c = (left @ right).tolist()
     return tuple(a), tuple(b), tuple(c)
-
-
-def _dot(a: Vec3, b: Vec3) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

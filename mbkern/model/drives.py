@@ -126,9 +126,9 @@ class Function(Drive):
 
     def __post_init__(self) -> None:
         # imported here: describing a machine need not load the compiler
-        from numba.core.dispatcher import Dispatcher
+        from numba.extending import is_jitted
 
-        if not isinstance(self.f, Dispatcher):
+        if not is_jitted(self.f):
             raise ModelError(
                 f"drive: f must be compiled by Numba, got {checks.show(self.f)}; decorate it with "
                 "@numba.njit, or use harmonic, polynomial or spline"

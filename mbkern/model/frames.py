@@ -25,6 +25,7 @@ from ..core import constants as L
 from . import rigid
 
 _turns = plain.load("turns")
+_spatial = plain.load("spatial")
 
 Table = np.ndarray
 Flags = NDArray[np.bool_]
@@ -40,8 +41,10 @@ LARGEST_SPREAD = 30.0
 
 
 def choose_frames(nodes: Table, bodies: Table, fixed: Table) -> None:
-    """Turn and move the frames, and enter all that follows for nodes and bodies; `fixed`: the bodies in the frames."""
-    _put_sums(nodes, bodies, fixed)  # what is there, and where its centre of mass is
+    """Turn and move the frames, and enter all that follows for nodes and bodies.
+
+    `fixed`: the bodies in the frames; what they are together is in the rows of the nodes already.
+    """
     _put_subtree_masses(nodes)
     n, kind, parent = len(nodes), nodes[:, L.KIND].astype(int), nodes[:, L.PARENT].astype(int)
     last = np.full(n + 1, -1)  # the last child; the ground has place -1
@@ -51,7 +54,10 @@ def choose_frames(nodes: Table, bodies: Table, fixed: Table) -> None:
     _turn(nodes, bodies, fixed, last, outer)
     chained = _join(nodes, last, leaf)
     _slide(nodes, bodies, fixed, chained, outer)
-    _put_sums(nodes, bodies, fixed)
+    node = bodies[:, L.BODY_NODE].astype(int)
+    put_sums(nodes, node, fixed)
+    _put_tolerances(nodes, node, fixed, last)
+    nodes[_bare(nodes) & (last[:-1] >= 0), L.IS_LEAF] = -1.0
     nodes[leaf, L.MOMENT + 1] = nodes[leaf, L.MOMENT + 2] = 0.0  # but for rounding
     hinge = (kind == L.REVOLUTE) & (nodes[:, L.ROTOR] == 0.0)
     inner, beside = hinge & (nodes[:, L.IS_END] == 0.0), nodes[:, L.ROUTE] == L.BESIDE
@@ -59,17 +65,42 @@ def choose_frames(nodes: Table, bodies: Table, fixed: Table) -> None:
                                         [L.ROOT, L.CHAINED, L.BRANCH], L.OTHER)
 
 
-def _put_sums(nodes: Table, bodies: Table, fixed: Table) -> None:
-    """Enter mass, first moment and inertia of all that is fixed in each frame."""
-    nodes[:, L.MASS:L.INERTIA + 6] = rigid.summed(fixed, bodies[:, L.BODY_NODE].astype(int), len(nodes))[:-1]
+def put_sums(nodes: Table, node: NDArray[np.int64], fixed: Table) -> Table:
+    """Enter mass, first moment and inertia of all that is fixed in each frame; those of what is fixed to the ground."""
+    sums = rigid.summed(fixed, node, len(nodes))
+    nodes[:, L.MASS:L.INERTIA + 6] = sums[:-1]
+    ground: Table = sums[-1]
+    return ground
+
+
+def _put_tolerances(nodes: Table, node: NDArray[np.int64], fixed: Table, last: NDArray[np.int64]) -> None:
+    """Enter what rounding may have left of a pivot, as a part of the inertia that it is a pivot of.
+
+    Nothing where no child is eliminated before and no body has an inertia of its own about the axis, as an ideal rod
+    along it: the pivot then is m e^2, known as well as the distance e of the centre of mass.
+    """
+    about = np.full(len(nodes) + 1, 0.0, dtype=fixed.dtype)
+    np.add.at(about, node, np.abs(fixed[:, -1]))
+    nodes[:, L.TOLERANCE] = _spatial.PIVOT_TOLERANCE
+    end = np.flatnonzero((last[:-1] < 0) & ((nodes[:, L.KIND] == L.REVOLUTE) | (nodes[:, L.KIND] == L.SCREW)))
+    nodes[end, L.TOLERANCE] = _spatial.PIVOT_TOLERANCE * rigid.greater(about[end], np.zeros(end.size))
+
+
+def _bare(nodes: Table) -> Flags:
+    """Which frames have no bodies of their own."""
+    return np.asarray(_are_zero(nodes[:, L.MASS:L.INERTIA + 6]).all(axis=1))
 
 
 def _put_subtree_masses(nodes: Table) -> None:
     """Mass of each node and of all that it carries."""
     mass, parent = nodes[:, L.MASS].tolist(), nodes[:, L.PARENT].astype(int).tolist()
     for i in range(len(mass) - 1, -1, -1):
-        if parent[i] >= 0:
-            mass[parent[i]] = mass[parent[i]] + mass[i]  # never in place: it may be an array
+        k = parent[i]
+        if k >= 0:
+            mass[k] = mass[k] + mass[i]  # never in place: it may be an array
+    if nodes.dtype == float:
+        nodes[:, L.SUBTREE_MASS] = mass
+        return
     for i, m in enumerate(mass):
         nodes[i, L.SUBTREE_MASS] = m
 
@@ -140,7 +171,7 @@ def _join(nodes: Table, last: NDArray[np.int64], leaf: Flags) -> Flags:
     is_last = last[parent] == np.arange(len(nodes))
     here, no_y = _are_zero(nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3]).all(axis=1), _are_zero(nodes[:, L.PLACE_RHO + 1])
     # no mass does not mean that nothing is there: a body may have inertia alone
-    bare = np.append(_are_zero(nodes[:, L.MASS:L.INERTIA + 6]).all(axis=1), False)[parent]
+    bare = np.append(_bare(nodes), False)[parent]
     in_line = is_last & (nodes[:, L.SPIN + 1] == 0.0) & (kind != L.BALL) & (kind != L.FREE)
     square = in_line & here & bare & (np.abs(tilt_c) < ROUNDING) & (tilt_s > 0.0) & ~leaf
     in_line &= (kind == L.REVOLUTE) | (kind == L.PRISMATIC)
@@ -170,6 +201,8 @@ def _keep_digits(nodes: Table, chained: NDArray[np.int64]) -> Flags:
     brought = nodes[chained, L.SUBTREE_MASS] * (rho * rho).sum(axis=1)
     least = m * (J[:, 0] + J[:, 3] + J[:, 5] + brought) - 2.0 * s * s  # m times what they have at least
     excess = 2.0 * (m * slide - s) ** 2 - LARGEST_SPREAD * least
+    if excess.dtype == float:
+        return excess <= 0.0
     return np.array([bool(np.all(x <= 0.0)) for x in excess], dtype=bool)
 
 

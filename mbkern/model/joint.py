@@ -153,8 +153,8 @@ class Step(Element):
     fields: ClassVar[tuple[str, ...]] = ("axis", "amount", "name")  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        own = [move for move in MOVES if ELEMENTS[move] is type(self)]
-        if self.move not in own:
+        if not isinstance(self.move, str) or ELEMENTS.get(self.move) is not type(self):
+            own = [move for move in MOVES if ELEMENTS[move] is type(self)]
             raise ModelError(f"step: move must be {' or '.join(map(repr, own))}, got {checks.show(self.move)}")
         object.__setattr__(self, "axis", checks.axis(self.axis, f"{self.move}: axis"))
         if self.amount is not None and not isinstance(self.amount, Drive):
@@ -169,12 +169,12 @@ class Step(Element):
     @property
     def nq(self) -> int:  # type: ignore[override]
         """Configuration numbers: 1 for a coordinate, else 0."""
-        return int(self.is_coordinate)
+        return int(self.amount is None)
 
     @property
     def nv(self) -> int:  # type: ignore[override]
         """Dofs: 1 for a coordinate, else 0."""
-        return int(self.is_coordinate)
+        return int(self.amount is None)
 
     @property
     def node(self) -> str:  # type: ignore[override]
@@ -364,7 +364,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         elements = tuple(_flatten(self.elements))
-        dofs = sum(element.nv for element in elements)
+        dofs = sum([element.nv for element in elements])
         if dofs > MAX_FREEDOMS:
             raise ModelError(
                 f"joint: at most {MAX_FREEDOMS} dofs between two bodies, got {dofs} "
@@ -372,7 +372,7 @@ class Joint:
             )
         object.__setattr__(self, "elements", elements)
         object.__setattr__(self, "kind", checks.label(self.kind, "joint: kind"))
-        object.__setattr__(self, "nq", sum(element.nq for element in elements))
+        object.__setattr__(self, "nq", sum([element.nq for element in elements]))
         object.__setattr__(self, "nv", dofs)
 
     def __str__(self) -> str:

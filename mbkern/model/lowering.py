@@ -4,234 +4,239 @@ Each moving step, ball or free joint becomes a node (see :mod:`mbkern.core.layou
 merge into the constant frame of the node behind them. A body is fixed in the frame of its last node; welded bodies
 share the node of their parent, so that a weld costs nothing. Where on its axis the frame of a node lies, and how it is
 turned about it, is chosen at the end (:mod:`.frames`).
+
+All is computed in columns over the bodies, elements of joints, nodes or dofs. Mass, com, inertia and position of a body
+may be arrays, one value for each of many machines (:mod:`.vary`). Then columns are of objects, and so are the numbers
+that depend on them, with the same bits that each machine alone would have.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import lazy, plain
-from ..core import constants as _layout
+from .. import plain
+from ..core import constants as L
 from ..core.jit import STAMP_NUMBER
 from . import rigid
+from .ancestry import Ancestry, ancestry, multipliers
+from .constraint_lowering import section
+from .constraints import Constraint, prescribed
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
-from .frames import choose_frames
-from .joint import Element
+from .elements import NO_QUATERNION, Elements, elements_of
+from .frames import choose_frames, put_sums
+from .placing import placed
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .model import Body, Model
 
-_vec3 = plain.load("vec3")
-_spatial = plain.load("spatial")
 _rotors = plain.load("rotors")
+
+Integers = NDArray[np.int64]
+Table = np.ndarray  # of floats, or of objects where some are arrays
+Changes = Mapping[int, Mapping[str, NDArray[np.float64]]]
 
 # A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
 SINGULAR = 1e-13
-
-Vector = tuple[float, float, float]
-Matrix = tuple[Vector, Vector, Vector]
-Frame = tuple[Matrix, Vector]
-
-EYE: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-ORIGIN: Frame = (EYE, (0.0, 0.0, 0.0))
-# axes permuted so that x, y or z becomes the new z: exact, no rounding
-_ALIGNED: dict[Vector, Matrix] = {
-    (1.0, 0.0, 0.0): ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
-    (0.0, 1.0, 0.0): ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
-    (0.0, 0.0, 1.0): EYE,
-}
-
-
-def aligned(axis: Vector) -> Matrix:
-    """Rotation W with W axis = z."""
-    exact = _ALIGNED.get(axis)
-    if exact is not None:
-        return exact
-    z = np.asarray(axis)
-    helper = np.zeros(3)
-    helper[np.argmin(np.abs(z))] = 1.0
-    x = np.cross(helper, z)
-    x /= np.linalg.norm(x)
-    return tuple(map(tuple, np.array([x, np.cross(z, x), z]).tolist()))  # type: ignore[return-value]
-
-
-def turn(axis: Vector, angle: float) -> Matrix:
-    """Direction cosines from the axes before a rotation to those after it."""
-    W = aligned(axis)
-    joints = lazy.module("_plain_core.joints")
-    return _vec3.matmul(_vec3.transpose(W), joints.turned_z(W, float(angle)))
-
-
-def displaced(step: Element) -> Frame:
-    """The frame after a constant step in the one before it."""
-    assert isinstance(step.amount, float)
-    G = turn(step.axis, step.about * step.amount) if step.about else EYE
-    return G, _vec3.scale(step.along * step.amount, step.axis)
+# The transpose of a 3x3 matrix, and (xx, xy, xz, yy, yz, zz) of it, among its numbers by rows
+TRANSPOSE, UPPER = [0, 3, 6, 1, 4, 7, 2, 5, 8], [0, 1, 2, 4, 5, 8]
 
 
 def lower(model: Model) -> np.ndarray:
     """Pack a model into the block that the kernels read (read-only; layout in :mod:`mbkern.core.layout`)."""
-    block = np.array(numbers(model.body_specs, model.gravity.tolist()), dtype=np.float64)
+    block = numbers(model.body_specs, model.gravity.tolist(), constraints=model.constraints,
+                    names=model.coordinate_names)
     block.flags.writeable = False
     return block
 
 
-def numbers(body_specs: Iterable[Any], gravity: list[float]) -> list[Any]:
+def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None = None,
+            constraints: Sequence[Constraint] = (), names: Sequence[str] = ()) -> Table:
     """All numbers of the block.
 
-    Mass, com, inertia and position of a body may consist of arrays, one value for each of many machines; then so do
-    the numbers that depend on them, with the same bits that each machine alone would have.
+    `changes` are arrays in place of the numbers of some bodies, the machines along their first axis; with them the
+    block is of objects. `names` are those of the coordinates, for gears.
     """
-    L = _layout
-    nodes: list[list[Any]] = []
-    bodies: list[list[Any]] = []
-    described: list[list[Any]] = []  # of each body: mass, centre of mass, inertia
-    coordinates: list[list[float]] = []
-    drives: list[Drive] = []
-    frames: list[tuple[int, Frame]] = []  # of each body: its node, and its frame in the frame of the node
-    last_speed: list[int] = []  # of each node: its own last dof, or the one before it
-    last_child: dict[int, int] = {}
-    mass_size = multipliers_size = rotors_size = 0
-    qi = vi = quaternions = 0
-    for spec in body_specs:
-        node, X = frames[spec.parent] if spec.parent >= 0 else (L.GROUND, ORIGIN)
-        X = _spatial.compose((_vec3.transpose(spec.rotation), spec.position), X)
-        first_node, first_speed = len(nodes), vi
-        for element in spec.joint.elements:
-            if element.is_constant:
-                X = _spatial.compose(displaced(element), X)
-                continue
-            place, index, kind = X, qi, getattr(L, element.node)
-            X = ORIGIN
-            if any(element.axis):
-                W = aligned(element.axis)
-                place, X = (_vec3.matmul(W, place[0]), place[1]), (_vec3.transpose(W), ORIGIN[1])
-            if isinstance(element.amount, Drive):
-                index, kind = len(drives), getattr(L, f"DRIVEN_{element.node}")
-                drives.append(element.amount)
-            quaternions += element.quaternion is not None
-            row: list[Any] = [0.0] * L.NODE
-            row[L.KIND], row[L.PARENT], row[L.QI], row[L.VI] = kind, node, index, vi
-            row[L.DOFS], row[L.PITCH] = element.nv, element.pitch
-            row[L.QUATERNION] = -1 if element.quaternion is None else qi + element.quaternion
-            row[L.PLACE_G:L.PLACE_G + 9] = [x for line in place[0] for x in line]
-            row[L.PLACE_RHO:L.PLACE_RHO + 3] = place[1]
-            before = last_speed[node] if node >= 0 else -1
-            row[L.DEPTH] = coordinates[before][L.N_BEFORE] + 1 if before >= 0 else 0
-            node = len(nodes)
-            nodes.append(row)
-            last_speed.append(vi + element.nv - 1 if element.nv else before)
-            armature = (spec.armature or (0.0,) * spec.joint.nv)[vi - first_speed:vi - first_speed + element.nv]
-            row[L.ROTOR] = float(any(armature))
-            if any(armature) and element.nv == 1:
-                row[L.ROTOR_INERTIA] = armature[0]
-            elif any(armature):
-                rotors_size = _rotors.SIZE
-            for j in range(element.nv):
-                k = vi + j - first_speed
-                depth = int(row[L.DEPTH]) + j
-                coordinates.append([spec.stiffness[k], spec.damping[k], spec.rest[k],
-                                    qi if element.quaternion is None else -1,
-                                    vi + j - 1 if j else before, depth, mass_size, armature[j],
-                                    6 - spec.joint.nv + sum(map(bool, spec.armature[:k])) if armature[j] else -1])
-                mass_size += depth + 1
-            qi += element.nq
-            vi += element.nv
-        frames.append((node, X))
-        described.append(rigid.described(spec.mass, spec.com, spec.inertia))
-        row = [node, first_node, len(nodes) - first_node, spec.parent, first_speed, vi - first_speed,
-               *(x for line in X[0] for x in line), *X[1], *[0.0] * rigid.WIDTH]
-        rotors = sum(x > 0.0 for x in spec.armature or ())
-        sibling, elders, own = -1, 0, 6 - (vi - first_speed) + rotors
-        if spec.parent >= 0:
-            sibling = last_child.get(spec.parent, -1)
-            eldest = bodies[sibling if sibling >= 0 else spec.parent]
-            elders = int(6 - eldest[L.BODY_DOFS] + eldest[L.N_ROTORS] + (eldest[L.ELDERS] if sibling >= 0 else 0))
-            last_child[spec.parent] = len(bodies)
-        row += [sibling, elders, multipliers_size, *_rooted(spec.mass, spec.com, spec.inertia), rotors]
-        multipliers_size += own * elders + own * (own + 1) // 2
-        bodies.append(row)
-    header: list[Any] = [0.0] * L.HEADER
-    header[L.STAMP] = STAMP_NUMBER
-    header[L.N_NODES], header[L.N_BODIES], header[L.NQ], header[L.NV] = len(nodes), len(bodies), qi, vi
-    header[L.N_DRIVES], header[L.N_QUATERNIONS] = len(drives), quaternions
-    header[L.HAS_PASSIVE] = float(any(c[L.STIFFNESS] or c[L.DAMPING] for c in coordinates))
-    header[L.AT_BODIES] = L.HEADER + len(nodes) * L.NODE
-    header[L.AT_COORDINATES] = header[L.AT_BODIES] + len(bodies) * L.BODY
-    header[L.AT_DRIVES] = header[L.AT_COORDINATES] + len(coordinates) * L.COORDINATE
-    header[L.GRAVITY:L.GRAVITY + 3] = gravity
-    header[L.MASS_SIZE], header[L.MULTIPLIERS_SIZE] = mass_size, multipliers_size
-    header[L.HAS_ROTORS], header[L.ROTORS_SIZE] = float(any(c[L.ARMATURE] for c in coordinates)), rotors_size
-    drive_rows = _drive_rows(drives, int(header[L.AT_DRIVES]) + len(drives) * L.DRIVE)
-    header[L.SIZE] = header[L.AT_DRIVES] + len(drive_rows)
-    node_rows, body_rows, own = _tables((nodes, L.NODE), (bodies, L.BODY), (described, rigid.WIDTH))
-    body_rows[:, L.BODY_MASS:L.BODY_MASS + rigid.WIDTH] = rigid.about_origin(own)
-    axes, origins = body_rows[:, L.BODY_G:L.BODY_RHO].T.reshape(3, 3, -1), body_rows[:, L.BODY_RHO:L.BODY_MASS].T
-    in_frames = rigid.in_frames(own, axes, origins)
-    ground = rigid.summed(in_frames, body_rows[:, L.BODY_NODE].astype(int), len(nodes))[-1]
-    header[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = ground[rigid.CENTRE:rigid.INERTIA].tolist()
-    choose_frames(node_rows, body_rows, in_frames)
-    header[L.ONLY_HINGES] = float(all(case < L.OTHER for case in node_rows[:, L.CASE]))
-    rows = (*node_rows.ravel().tolist(), *body_rows.ravel().tolist())
-    return [*header, *rows, *chain.from_iterable(coordinates), *drive_rows]
+    changes = changes or {}
+    elements = elements_of([spec.joint for spec in specs])
+    tree = ancestry(np.array([spec.parent for spec in specs], np.int64), elements)
+    n_nodes, n_bodies, nv = int(elements.moves.sum()), len(specs), int(elements.nv.sum())
+
+    at_bodies = L.HEADER + n_nodes * L.NODE
+    at_coordinates = at_bodies + n_bodies * L.BODY
+    at_drives = at_coordinates + nv * L.COORDINATE
+    drives = [*elements.drives, *prescribed(constraints)]
+    drive_rows = _drive_rows(drives, at_drives + len(drives) * L.DRIVE)
+    block: Table = np.full(at_drives + len(drive_rows), 0.0, dtype=object if changes else float)
+    nodes = block[L.HEADER:at_bodies].reshape(n_nodes, L.NODE)
+    bodies = block[at_bodies:at_coordinates].reshape(n_bodies, L.BODY)
+    coordinates = block[at_coordinates:at_drives].reshape(nv, L.COORDINATE)
+    block[at_drives:] = drive_rows
+
+    _put_coordinates(coordinates, specs, elements, tree)
+    _put_nodes(nodes, elements, tree, coordinates[:, L.ARMATURE].astype(float))
+    block[L.MULTIPLIERS_SIZE] = _put_bodies(bodies, tree, coordinates[:, L.ARMATURE].astype(float))
+    rotation, position = _field(specs, "rotation", 9, {}), _field(specs, "position", 3, changes)
+    joints = np.concatenate([rotation.T[TRANSPOSE], position.T]).reshape(4, 3, -1)
+    places, ends = placed(elements, tree, joints)
+    nodes[:, L.PLACE_G:L.PLACE_G + 12] = places.reshape(12, -1).T
+    bodies[:, L.BODY_G:L.BODY_G + 12] = ends.reshape(12, -1).T
+
+    own = np.concatenate([_field(specs, "mass", 1, changes), _field(specs, "com", 3, changes),
+                          _field(specs, "inertia", 9, changes)[:, UPPER]], axis=1)
+    bodies[:, L.BODY_MASS:L.BODY_MASS + rigid.WIDTH] = rigid.about_origin(own)
+    _put_roots(bodies, own, [i for i, change in changes.items() if {*change} & {"mass", "com", "inertia"}])
+    in_frames = rigid.in_frames(own, ends[:3], ends[3])
+    ground = put_sums(nodes, tree.node, in_frames)
+    choose_frames(nodes, bodies, in_frames)
+
+    block[L.STAMP], block[L.SIZE] = STAMP_NUMBER, block.size
+    block[L.N_NODES], block[L.N_BODIES], block[L.NQ], block[L.NV] = n_nodes, n_bodies, int(elements.nq.sum()), nv
+    block[L.N_DRIVES] = len(drives)
+    block[L.N_QUATERNIONS] = int((elements.quaternion != NO_QUATERNION).sum())
+    block[L.AT_BODIES], block[L.AT_COORDINATES], block[L.AT_DRIVES] = at_bodies, at_coordinates, at_drives
+    block[L.GRAVITY:L.GRAVITY + 3] = gravity
+    block[L.GROUND_MOMENT:L.GROUND_MOMENT + 3] = ground[rigid.CENTRE:rigid.INERTIA]
+    block[L.MASS_SIZE] = int((coordinates[:, L.N_BEFORE] + 1).sum())
+    block[L.HAS_PASSIVE] = float(coordinates[:, [L.STIFFNESS, L.DAMPING]].any())
+    block[L.HAS_ROTORS] = float(coordinates[:, L.ARMATURE].any())
+    block[L.ROTORS_SIZE] = _rotors.SIZE * bool(((nodes[:, L.ROTOR] != 0.0) & (nodes[:, L.DOFS] > 1)).any())
+    bare = bool((nodes[:, L.IS_LEAF] < 0.0).any())
+    block[L.ONLY_HINGES] = -1.0 if bare else float((nodes[:, L.CASE] < L.OTHER).all())
+    return _with_constraints(block, constraints, names, len(elements.drives)) if constraints else block
 
 
-def _tables(*tables: tuple[list[list[Any]], int]) -> list[np.ndarray]:
-    """Rows of given widths as arrays: of objects, all of them, if any number is an array."""
-    varied = any(isinstance(x, np.ndarray) for rows, _ in tables for row in rows for x in row)
-    if not varied:
-        return [np.array(rows, dtype=np.float64).reshape(-1, width) for rows, width in tables]
-    made = []
-    for rows, width in tables:
-        table = np.empty((len(rows), width), dtype=object)
-        for i, row in enumerate(rows):
-            for j, x in enumerate(row):
-                table[i, j] = x
-        made.append(table)
-    return made
+def _with_constraints(block: Table, constraints: Sequence[Constraint], names: Sequence[str], first_drive: int) -> Table:
+    """The block with the section of the constraints behind it."""
+    places = {name: k for k, name in enumerate(names)}
+    numbers = section(block, constraints, places, first_drive, block.size)
+    block[L.AT_CONSTRAINTS], block[L.ONLY_HINGES] = block.size, min(block[L.ONLY_HINGES], 0.0)
+    added = np.empty(len(numbers), dtype=block.dtype)
+    for k, number in enumerate(numbers):
+        added[k] = number
+    block = np.concatenate([block, added])
+    block[L.SIZE] = block.size
+    return block
 
 
-def _rooted(mass: Any, com: Any, inertia: Any) -> list[Any]:
-    """The factor L of M = L L^T as a body row holds it; all zero where the inertia is singular."""
-    J = tuple(inertia[a][b] for a in range(3) for b in range(a, 3))
-    if any(isinstance(x, np.ndarray) for x in (mass, *com, *J)):
-        return _rooted_arrays(mass, com, J)
-    smallest = SINGULAR * max(J[0], J[3], J[5])
-    if not (mass > 0.0 and J[0] > smallest):
-        return [0.0] * 14
-    d1 = J[3] - J[1] * J[1] / J[0]
-    if not d1 > smallest:
-        return [0.0] * 14
-    l21 = (J[4] - J[2] * J[1] / J[0]) / d1
-    d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
-    if not d2 > smallest:
-        return [0.0] * 14
-    roots = [math.sqrt(x) for x in (mass, J[0], d1, d2)]
-    return [1.0 / roots[0], *com, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
+def _field(specs: Sequence[Body], name: str, size: int, changes: Changes) -> Table:
+    """A row of numbers for each body: one of its fields."""
+    flat: Any = map(attrgetter(name), specs)
+    for _ in range({1: 0, 3: 1, 9: 2}[size]):
+        flat = chain.from_iterable(flat)
+    table: Table = np.fromiter(flat, np.float64, len(specs) * size).reshape(-1, size)
+    if changes:
+        table = table.astype(object)
+    for i, change in changes.items():
+        if name in change:
+            for j, column in enumerate(change[name].reshape(-1, size).T):
+                table[i, j] = np.ascontiguousarray(column)
+    return table
 
 
-def _rooted_arrays(mass: Any, com: Any, J: Any) -> list[np.ndarray]:
-    """`_rooted` of many machines, step by step the same."""
-    mass, x, y, z, *J = np.broadcast_arrays(mass, *com, *J)
+def _put_coordinates(rows: Table, specs: Sequence[Body], elements: Elements, tree: Ancestry) -> None:
+    """Enter springs, dampers and rotors of the dofs, and which dofs are below them."""
+    n = len(rows)
+    for place, name in ((L.STIFFNESS, "stiffness"), (L.DAMPING, "damping"), (L.REST, "rest")):
+        rows[:, place] = np.fromiter(chain.from_iterable(map(attrgetter(name), specs)), np.float64, n)
+    armature = np.fromiter(chain.from_iterable(
+        spec.armature or (0.0,) * spec.joint.nv for spec in specs), np.float64, n)
+    element, body = np.repeat(np.arange(len(elements.nv)), elements.nv), np.repeat(np.arange(len(specs)), tree.n_dofs)
+    among = np.arange(n) - tree.first_dof[body]  # its number in the joint
+    depth = tree.depth[body] + among
+    rotors = np.cumsum(armature != 0.0) - (armature != 0.0)  # of the dofs before it
+    rows[:, L.SPRING_QI] = np.where(elements.quaternion[element] == NO_QUATERNION, elements.first_q[element], -1)
+    rows[:, L.BEFORE] = np.where(among > 0, np.arange(n) - 1, tree.before[body])
+    rows[:, L.N_BEFORE] = depth
+    rows[:, L.MASS_ROW] = np.cumsum(depth + 1) - (depth + 1)
+    rows[:, L.RUN_FIRST], rows[:, L.RUN_LAST], rows[:, L.SHARED_PLACE] = runs(rows[:, L.BEFORE].astype(np.int64))
+    rows[:, L.ARMATURE] = armature
+    rows[:, L.MULTIPLIER] = np.where(
+        armature != 0.0, 6 - tree.n_dofs[body] + rotors - rotors[tree.first_dof[body]], -1)
+
+
+def runs(before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """First and last dof of the run of each dof, and whose memory it shares, from the dofs before them.
+
+    >>> first, last, shared = runs(np.array([-1, 0, 1, 1, 3]))  # 1 carries 2 and 3
+    >>> first.tolist(), last.tolist(), shared.tolist()
+    ([0, 0, 2, 3, 3], [1, 1, 2, 4, 4], [4, 4, 2, 4, 4])
+    """
+    n = len(before)
+    own, carried = np.arange(n), np.bincount(before[before >= 0], minlength=n)
+    goes_on = (before == own - 1) & (before >= 0) & (carried[before] == 1)
+    first = np.maximum.accumulate(np.where(goes_on, 0, own)) if n else own
+    ends = np.append(~goes_on[1:], True) if n else goes_on
+    last = np.minimum.accumulate(np.where(ends, own, n)[::-1])[::-1] if n else own
+    outermost = own.copy()
+    outermost[before[before >= 0]] = own[before >= 0]  # of several values the last one stays: the last that it carries
+    shared = outermost.tolist()
+    for j in range(n - 1, -1, -1):
+        shared[j] = shared[shared[j]]
+    return first, last, np.array(shared, np.int64)
+
+
+def _put_nodes(rows: Table, elements: Elements, tree: Ancestry, armature: NDArray[np.float64]) -> None:
+    """Enter what nodes are and which numbers of the state are theirs."""
+    own = np.flatnonzero(elements.moves)
+    body, first_q, dof, dofs = elements.body[own], elements.first_q[own], elements.first_dof[own], elements.nv[own]
+    driven, node = elements.driven[own], np.arange(len(own))
+    rows[:, L.KIND] = elements.kind[own]
+    rows[:, L.PARENT] = np.where(node == tree.first_node[body], tree.root[body], node - 1)
+    rows[:, L.QI] = np.where(driven, np.cumsum(driven) - 1, first_q)
+    rows[:, L.VI], rows[:, L.DOFS], rows[:, L.PITCH] = dof, dofs, elements.pitch[own]
+    rows[:, L.QUATERNION] = np.where(
+        elements.quaternion[own] == NO_QUATERNION, -1, first_q + elements.quaternion[own])
+    rows[:, L.DEPTH] = tree.depth[body] + dof - tree.first_dof[body]
+    has_rotor = np.zeros(len(own), bool)
+    has_rotor[np.repeat(node, dofs)[armature != 0.0]] = True
+    rows[:, L.ROTOR] = has_rotor.astype(float)
+    alone = has_rotor & (dofs == 1)
+    rows[alone, L.ROTOR_INERTIA] = armature[dof[alone]]
+
+
+def _put_bodies(rows: Table, tree: Ancestry, armature: NDArray[np.float64]) -> int:
+    """Enter where nodes, dofs and multipliers of the bodies are; numbers of the matrix of the multipliers."""
+    rotors = np.bincount(np.repeat(np.arange(len(rows)), tree.n_dofs)[armature > 0.0], minlength=len(rows))
+    matrix = multipliers(tree.parent, 6 - tree.n_dofs + rotors)
+    for place, column in ((L.BODY_NODE, tree.node), (L.FIRST_NODE, tree.first_node), (L.N_JOINT_NODES, tree.n_nodes),
+                          (L.BODY_PARENT, tree.parent), (L.BODY_V, tree.first_dof), (L.BODY_DOFS, tree.n_dofs),
+                          (L.SIBLING, matrix.sibling), (L.ELDERS, matrix.elders), (L.MULTIPLIER_ROWS, matrix.begin),
+                          (L.N_ROTORS, rotors)):
+        rows[:, place] = column
+    return matrix.size
+
+
+def _put_roots(rows: Table, bodies: Table, varied: list[int]) -> None:
+    """Enter the factors of inertias; those of varied bodies one by one."""
+    alike = np.ones(len(rows), bool)
+    alike[varied] = False
+    rows[alike, L.ROOT_MASS:L.ROOTS + 4] = np.transpose(_roots(*bodies[alike].astype(float).T))
+    for i in varied:
+        for j, column in enumerate(_roots(*np.broadcast_arrays(*bodies[i]))):
+            rows[i, L.ROOT_MASS + j] = column
+
+
+def _roots(mass: Any, x: Any, y: Any, z: Any, *J: Any) -> list[np.ndarray]:
+    """The factor L of M = L L^T as body rows hold it; all zero where the inertia is singular."""
     with np.errstate(all="ignore"):  # the singular ones
         smallest = SINGULAR * np.maximum(np.maximum(J[0], J[3]), J[5])
         d1 = J[3] - J[1] * J[1] / J[0]
         l21 = (J[4] - J[2] * J[1] / J[0]) / d1
         d2 = J[5] - J[2] * J[2] / J[0] - l21 * l21 * d1
         regular = (mass > 0.0) & (J[0] > smallest) & (d1 > smallest) & (d2 > smallest)
-        roots = [np.sqrt(x) for x in (mass, J[0], d1, d2)]
-        factor = [1.0 / roots[0], x, y, z, J[1] / J[0], J[2] / J[0], l21, *(1.0 / x for x in roots[1:]), *roots]
+        roots = [np.sqrt(pivot) for pivot in (mass, J[0], d1, d2)]
+        factor = [1.0 / roots[0], x, y, z, J[1] / J[0], J[2] / J[0], l21, *(1.0 / root for root in roots[1:]), *roots]
         return [np.where(regular, number, 0.0) for number in factor]
 
 
 def _drive_rows(drives: list[Drive], tables_at: int) -> list[float]:
     """Drive rows, and behind them the tables of polynomials and splines."""
-    L = _layout
     rows: list[float] = []
     tables: list[float] = []
     for drive in drives:

@@ -24,6 +24,7 @@ from mbkern.model.joint import ELEMENTS, Element, Joint
 if TYPE_CHECKING:
     from os import PathLike
 
+    from mbkern.model.constraints import Constraint
     from mbkern.model.vary import Varied
     from mbkern.model.visual import Visual
 
@@ -109,13 +110,6 @@ class Body:
     friction: tuple[float, ...] | None = None
     armature: tuple[float, ...] | None = None
 
-    def carried_by(self, parent: int) -> Body:
-        """The same body with another parent index."""
-        return Body(
-            self.name, parent, self.joint, self.mass, self.com, self.inertia, self.position, self.rotation,
-            self.stiffness, self.damping, self.rest, self.limits, self.friction, self.armature,
-        )  # fmt: skip
-
 
 class Frame(NamedTuple):
     """A named place on a body: a tool, a sensor, a point to push at. Read from `Model.frames`.
@@ -172,6 +166,8 @@ class Model:
         Named places: every body, and what `ModelBuilder.add_frame` added.
     visuals : read-only mapping of body names to tuples of Visual
         What the bodies look like, if anybody said; for pictures alone.
+    constraints : tuple of Loop, Gear, Blade, Rolling
+        Closed loops, gears, blades and rolling contacts, see `ModelBuilder.add_loop` and its neighbours.
 
     Examples
     --------
@@ -200,13 +196,15 @@ class Model:
     speed_names: tuple[str, ...]
     frame_specs: tuple[tuple[str, Frame], ...]
     visuals: Mapping[str, tuple[Visual, ...]]
+    constraints: tuple[Constraint, ...]
 
     def __init__(self, name: str, gravity: Vec3, body_specs: tuple[Body, ...],
                  frame_specs: tuple[tuple[str, Frame], ...] = (),
-                 visuals: Mapping[str, tuple[Visual, ...]] | None = None) -> None:
+                 visuals: Mapping[str, tuple[Visual, ...]] | None = None,
+                 constraints: tuple[Constraint, ...] = ()) -> None:
         dofs = np.array([body.joint.nv for body in body_specs], dtype=np.int64)
         sizes = np.array([body.joint.nq for body in body_specs], dtype=np.int64)
-        coordinates, speeds = _joint_names(body_specs)
+        coordinates, speeds = joint_names(body_specs)
         _check_unique(coordinates, body_specs)
         _check_unique(speeds, body_specs)
         self.__dict__.update(  # past __setattr__, which refuses
@@ -225,6 +223,7 @@ class Model:
             speed_names=speeds,
             frame_specs=frame_specs,
             visuals=MappingProxyType(dict(visuals or {})),
+            constraints=constraints,
         )
 
     # ---- identity
@@ -236,8 +235,8 @@ class Model:
         raise FrozenError(f"a model cannot be changed (attribute {name!r}); build a new one with ModelBuilder")
 
     @property
-    def _content(self) -> tuple[str, tuple[float, ...], tuple[Body, ...], tuple[tuple[str, Frame], ...]]:
-        return self.name, tuple(self.gravity.tolist()), self.body_specs, self.frame_specs
+    def _content(self) -> tuple[Any, ...]:
+        return self.name, tuple(self.gravity.tolist()), self.body_specs, self.frame_specs, self.constraints
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -253,7 +252,8 @@ class Model:
 
     def __reduce__(self) -> tuple[type[Model], tuple[Any, ...]]:
         # derived arrays and the hash (salted per process) are made anew
-        return type(self), (*self._content, dict(self.visuals))
+        *content, constraints = self._content
+        return type(self), (*content, dict(self.visuals), constraints)
 
     # ---- derived arrays
 
@@ -325,6 +325,16 @@ class Model:
                 q_index += element.nq
                 v_index += element.nv
         return _frozen(np.array(records, dtype=STEP_DTYPE)).view(np.recarray)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of scalar rows of all constraints; 0 for a tree."""
+        return sum(constraint.rows for constraint in self.constraints)
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        """Name of each scalar row of the constraints: that of its constraint, and what it keeps at zero."""
+        return tuple(f"{constraint.name}: {row}" for constraint in self.constraints for row in constraint.row_names)
 
     @cached_property
     def block(self) -> NDArray[np.float64]:
@@ -527,14 +537,16 @@ class Model:
 
     # ---- many machines
 
-    def vary(self, body: str, *, mass: ArrayLike | None = None, com: ArrayLike | None = None,
-             inertia: ArrayLike | None = None, position: ArrayLike | None = None) -> Varied:
+    def vary(self, body: str | None = None, *, mass: ArrayLike | None = None, com: ArrayLike | None = None,
+             inertia: ArrayLike | None = None, position: ArrayLike | None = None, stiffness: ArrayLike | None = None,
+             damping: ArrayLike | None = None, armature: ArrayLike | None = None, gravity: ArrayLike | None = None
+             ) -> Varied:
         """The same tree with other constants of one body in each of B states, for `System.rhs_batch` and the like.
 
         Parameters
         ----------
-        body : str
-            Name of the body; call `vary` of the result for another one.
+        body : str, optional
+            Name of the body; call `vary` of the result for another one. Gravity needs none.
         mass : (B,), optional
             In kg.
         com : (B, 3), optional
@@ -543,6 +555,12 @@ class Model:
             About the centre of mass in body axes, in kg m^2; diagonal, (xx yy zz xy xz yz) or full.
         position : (B, 3), optional
             Origin of the body's joint frame in the parent frame, in m: the lengths of the machine.
+        stiffness, damping : (B, n), optional
+            Springs and dampers of the n dofs of its joint, N/m, N s/m or N m/rad, N m s/rad; (B,) if n is 1.
+        armature : (B, n), optional
+            Rotor inertias of its dofs, kg or kg m^2: positive where the model has armature, and 0 elsewhere.
+        gravity : (B, 3), optional
+            In world axes, m/s^2.
 
         What is not given stays as it is in the model; the first axis is always that of the states.
 
@@ -560,11 +578,10 @@ class Model:
         >>> bool(np.array_equal(Qdot[2], mb.System(varied.model_of(2)).rhs(np.zeros(6), np.ones(6))[0]))
         True
         """
-        Varied = lazy.module("model.vary").Varied
-        validated = lazy.module("model.vary").validated
+        varied = lazy.module("model.vary").varied
 
-        index, change = validated(self, body, mass, com, inertia, position)
-        return Varied(self, {index: change})
+        return varied(self, body, mass=mass, com=com, inertia=inertia, position=position, stiffness=stiffness,
+                      damping=damping, armature=armature, gravity=gravity)
 
     # ---- names
 
@@ -653,6 +670,7 @@ class Model:
             stack.extend((child, depth + 1) for child in reversed(children.get(i, [])))
         if self.n_bodies > limit:
             lines.append(f"... and {self.n_bodies - limit} more")
+        lines += [f"constraint {c.name}: {c.kind}" for c in self.constraints[:limit]]
         return "\n".join(lines)
 
     # ---- files
@@ -774,16 +792,22 @@ def _step_record(element: Element) -> tuple[int, int, Vec3, float]:
     return move, CONSTANT, element.axis, element.amount  # type: ignore[return-value]  # a number here
 
 
-def _joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names along q and along the speeds."""
     coordinates: list[str] = []
     speeds: list[str] = []
+    known: dict[int, list[tuple[str | None, str, Element]]] = {}  # many bodies share a joint
     for body in bodies:
-        moving = [element for element in body.joint.elements if element.nv]
-        for k, element in enumerate(moving):
-            stem = element.name or (body.name if len(moving) == 1 else f"{body.name}.{k}")
-            coordinates.extend(stem + part for part in element.coordinate_parts)
-            speeds.extend(stem + part for part in element.speed_parts)
+        parts = known.get(id(body.joint))
+        if parts is None:
+            moving = [element for element in body.joint.elements if element.nv]
+            behind = [""] if len(moving) == 1 else [f".{k}" for k in range(len(moving))]
+            parts = [(element.name, number, element) for number, element in zip(behind, moving, strict=True)]
+            known[id(body.joint)] = parts
+        for name, number, element in parts:
+            stem = name or body.name + number
+            coordinates += [stem + part for part in element.coordinate_parts]
+            speeds += [stem + part for part in element.speed_parts]
     return tuple(coordinates), tuple(speeds)
 
 
@@ -793,7 +817,7 @@ def _check_unique(names: tuple[str, ...], bodies: tuple[Body, ...]) -> None:
     seen: set[str] = set()
     twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
     users = [
-        repr(body.name) for body in bodies if twice in (names_of := _joint_names((body,)))[0] or twice in names_of[1]
+        repr(body.name) for body in bodies if twice in (names_of := joint_names((body,)))[0] or twice in names_of[1]
     ]
     raise ModelError(
         f"coordinate name {twice!r} is used more than once (joint of body {' and '.join(users[:4])}); "

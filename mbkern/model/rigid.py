@@ -11,8 +11,6 @@ A table of bodies has a row (m, c, I) for each, I as (xx, xy, xz, yy, yz, zz).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,17 +23,12 @@ MASS, CENTRE, INERTIA, WIDTH = 0, 1, 4, 10
 ROUNDING = 4e-16
 
 
-def described(mass: Any, com: Any, inertia: Any) -> list[Any]:
-    """Row of a body in its own axes, from its own origin."""
-    return [mass, *com, *(inertia[a][b] for a in range(3) for b in range(a, 3))]
-
-
 def in_frames(bodies: np.ndarray, G: np.ndarray, rho: np.ndarray) -> np.ndarray:
     """The same bodies in frames where their origins are at rho and their axes turned by G, (3, N) and (3, 3, N)."""
     com, table = bodies[:, CENTRE:INERTIA].T, bodies.copy()
     x, y, z = _vec3.add(rho, _vec3.tmul(G, com))
     noise = ROUNDING * sum(np.abs(a) for a in (*rho, *com))
-    off_axis = _greater(np.abs(x), noise) | _greater(np.abs(y), noise)
+    off_axis = greater(np.abs(x), noise) | greater(np.abs(y), noise)
     table[:, CENTRE], table[:, CENTRE + 1], table[:, CENTRE + 2] = x * off_axis, y * off_axis, z
     for j, column in enumerate(_vec3.scongruence(G, bodies[:, INERTIA:].T), INERTIA):
         table[:, j] = column
@@ -53,11 +46,14 @@ def about_origin(bodies: np.ndarray) -> np.ndarray:
 
 def summed(bodies: np.ndarray, node: NDArray[np.int64], n: int) -> np.ndarray:
     """m, s and J of all that is fixed in each of n frames; in the last row, of what is fixed to the ground (-1)."""
-    sums = np.full((n + 1, WIDTH), 0.0, dtype=bodies.dtype)
-    np.add.at(sums, node, about_origin(bodies))
+    moments = about_origin(bodies)
+    if moments.dtype == float:
+        return np.stack([np.bincount(node % (n + 1), column, n + 1) for column in moments.T], axis=1)
+    sums = np.full((n + 1, WIDTH), 0.0, dtype=object)
+    np.add.at(sums, node, moments)
     return sums
 
 
-def _greater(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def greater(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a > b, also where numbers are arrays."""
     return a > b if a.dtype == float else np.greater(a, b, dtype=object)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import fields
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from mbkern import collector, files
 from mbkern.errors import MissingFileError, ModelError
 from mbkern.model import checks
 from mbkern.model.builder import ModelBuilder
+from mbkern.model.constraints import Blade, Constraint, Gear, Loop, Rolling
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
 from mbkern.model.joint import ELEMENTS, Element, Joint
 from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
@@ -28,7 +31,8 @@ _DRIVES: dict[str, tuple[type[Drive], tuple[str, ...]]] = {
     "polynomial": (Polynomial, ("coeffs",)),
     "spline": (Spline, ("t", "x")),
 }
-_BODY_FIELDS = ("mass", "com", "inertia", "position", "rotation", "stiffness", "damping", "rest")
+_BODY_FIELDS = ("name", "parent", "joint", "mass", "com", "inertia", "position", "rotation", "stiffness", "damping",
+                "rest")
 #: Written only where they say something, so that files without them read the same in every release of version 1.
 _OPTIONAL_FIELDS = ("limits", "friction", "armature", "check_inertia")
 _BOUNDS = ("lower", "upper", "velocity", "effort")
@@ -66,53 +70,71 @@ def load(path: str | PathLike[str]) -> Model:
 def save(model: Model, path: str | PathLike[str]) -> None:
     """Write `model` to a JSON file."""
     text = to_json(model)  # before the file is touched: a model that cannot be written leaves no empty file
-    Path(path).write_text(text, encoding="utf-8")
+    files.write(path, text.encode("utf-8"), "save")
 
 
 def to_json(model: Model) -> str:
-    """`model` as JSON text."""
-    return json.dumps(to_dict(model), indent=1, allow_nan=False)
+    """`model` as JSON text: a line for each body, frame and visual."""
+    encode = json.JSONEncoder(allow_nan=False).encode
+    parts = [f' "{word}": {encode(value)}' for word, value in _head(model).items()]
+    for word, entries in _lists(model).items():
+        lines = ",\n  ".join(map(encode, entries))
+        parts.append(f' "{word}": [\n  {lines}\n ]')
+    return "{\n" + ",\n".join(parts) + "\n}"
 
 
 def from_json(text: str) -> Model:
     """The model in a JSON text."""
-    try:
-        data = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ModelError(f"not a JSON text: {error}") from None
-    return from_dict(data)
+    with collector.paused():
+        try:
+            data = json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ModelError(f"not a JSON text: {error}") from None
+        return _model(data, _Joints())
 
 
 def to_dict(model: Model) -> dict[str, Any]:
     """`model` as plain dicts, lists, numbers and strings."""
-    frames = [_frame_to_dict(name, frame, model) for name, frame in model.frame_specs]
-    visuals = [{"body": body, **shape.to_dict()} for body, shapes in model.visuals.items() for shape in shapes]
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "name": model.name,
-        "gravity": model.gravity.tolist(),
-        "bodies": [_body_to_dict(body, model) for body in model.body_specs],
-        **({"frames": frames} if frames else {}),
-        **({"visuals": visuals} if visuals else {}),
-    }
+    return {**_head(model), **{word: [_plain(entry) for entry in entries] for word, entries in _lists(model).items()}}
+
+
+def _head(model: Model) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, "name": model.name, "gravity": model.gravity.tolist()}
+
+
+def _lists(model: Model) -> dict[str, Iterator[dict[str, Any]]]:
+    """Bodies, and frames and visuals if there are any; made one after the other, for the sake of large models."""
+    lists: dict[str, Iterator[dict[str, Any]]] = {"bodies": (_body_to_dict(body, model) for body in model.body_specs)}
+    if model.frame_specs:
+        lists["frames"] = (_frame_to_dict(name, frame, model) for name, frame in model.frame_specs)
+    if model.visuals:
+        lists["visuals"] = ({"body": body, **shape.to_dict()}
+                            for body, shapes in model.visuals.items() for shape in shapes)
+    if model.constraints:
+        lists["constraints"] = (_constraint_to_dict(constraint, model) for constraint in model.constraints)
+    return lists
 
 
 def from_dict(data: Any) -> Model:
     """The model in plain dicts, lists, numbers and strings."""
-    head = _fields(data, "model", ("format", "version", "name", "gravity", "bodies"), ("frames", "visuals"))
+    return _model(data, _joint_from_dict)
+
+
+def _model(data: Any, joint_from: Callable[[Any, str], Joint]) -> Model:
+    head = _fields(data, "model", ("format", "version", "name", "gravity", "bodies"),
+                   ("frames", "visuals", "constraints"))
     if head["format"] != FORMAT or head["version"] != VERSION:
         raise ModelError(
             f"model: expected format {FORMAT!r} version {VERSION}, "
             f"got {checks.show(head['format'])} version {checks.show(head['version'])}"
         )
-    for word in ("bodies", "frames", "visuals"):
+    for word in ("bodies", "frames", "visuals", "constraints"):
         if not isinstance(head.setdefault(word, []), list):
             raise ModelError(f"model: {word} must be a list, got {checks.show(head[word])}")
     builder = ModelBuilder(gravity=head["gravity"], name=head["name"])
     for k, entry in enumerate(head["bodies"]):
-        body = _fields(entry, f"bodies[{k}]", ("name", "parent", "joint", *_BODY_FIELDS), _OPTIONAL_FIELDS)
-        body["joint"] = _joint_from_dict(body["joint"], f"bodies[{k}]: joint")
+        body = _fields(entry, f"bodies[{k}]", _BODY_FIELDS, _OPTIONAL_FIELDS)
+        body["joint"] = joint_from(body["joint"], f"bodies[{k}]: joint")
         if body.get("limits") is not None:
             body["limits"] = _limits_from_dict(body["limits"], f"bodies[{k}]: limits")
         builder.add_body(**body)
@@ -120,6 +142,8 @@ def from_dict(data: Any) -> Model:
         builder.add_frame(**_fields(entry, f"frames[{k}]", ("name", "body", "position", "rotation")))
     for k, entry in enumerate(head["visuals"]):
         builder.add_visual(**_visual_from_dict(entry, f"visuals[{k}]"))
+    for k, entry in enumerate(head["constraints"]):
+        _add_constraint(builder, entry, f"constraints[{k}]")
     return builder.build()
 
 
@@ -131,22 +155,74 @@ def _body_to_dict(body: Body, model: Model) -> dict[str, Any]:
         }
     except ModelError as error:
         raise ModelError(f"body {body.name!r}: {error}") from None
-    parent = WORLD if body.parent < 0 else model.body_names[body.parent]
-    return {
+    written: dict[str, Any] = {
         "name": body.name,
-        "parent": parent,
+        "parent": WORLD if body.parent < 0 else model.body_names[body.parent],
         "joint": joint,
-        **{name: _plain(getattr(body, name)) for name in _BODY_FIELDS},
-        **({"limits": _limits_to_dict(body.limits)} if body.limits is not None else {}),
-        **({"friction": _plain(body.friction)} if body.friction is not None else {}),
-        **({"armature": _plain(body.armature)} if body.armature is not None else {}),
-        **({} if _possible(body) else {"check_inertia": False}),
+        "mass": body.mass,
+        "com": body.com,
+        "inertia": body.inertia,
+        "position": body.position,
+        "rotation": body.rotation,
+        "stiffness": body.stiffness,
+        "damping": body.damping,
+        "rest": body.rest,
     }
+    if body.limits is not None:
+        written["limits"] = _limits_to_dict(body.limits)
+    if body.friction is not None:
+        written["friction"] = body.friction
+    if body.armature is not None:
+        written["armature"] = body.armature
+    if not _possible(body):
+        written["check_inertia"] = False
+    return written
 
 
 def _frame_to_dict(name: str, frame: Frame, model: Model) -> dict[str, Any]:
     body = WORLD if frame.body < 0 else model.body_names[frame.body]
-    return {"name": name, "body": body, "position": _plain(frame.position), "rotation": _plain(frame.rotation)}
+    return {"name": name, "body": body, "position": frame.position, "rotation": frame.rotation}
+
+
+def _constraint_to_dict(constraint: Constraint, model: Model) -> dict[str, Any]:
+    """What the method of `ModelBuilder` for it takes, and under "constraint" which one that is."""
+    def body(i: int) -> str:
+        return WORLD if i < 0 else model.body_names[i]
+
+    try:
+        if isinstance(constraint, Loop):
+            written = {"kind": constraint.kind, "body_a": body(constraint.body_a), "body_b": body(constraint.body_b),
+                       "position_a": constraint.position_a, "position_b": constraint.position_b,
+                       "rotation_a": constraint.rotation_a, "rotation_b": constraint.rotation_b,
+                       "axis": constraint.axis, "length": _field_to_plain(constraint.length)}
+            return {"constraint": "loop", "name": constraint.name, **written}
+        if isinstance(constraint, Gear):
+            terms = [[name, list(coefficients)] for name, coefficients in constraint.terms]
+            return {"constraint": "gear", "name": constraint.name, "coordinate": constraint.coordinate, "terms": terms,
+                    "offset": _field_to_plain(constraint.offset)}
+    except ModelError as error:
+        raise ModelError(f"constraint {constraint.name!r}: {error}") from None
+    written = {field.name: getattr(constraint, field.name) for field in fields(constraint)}
+    written |= {"body": body(constraint.body), "on": body(constraint.on)}
+    return {"constraint": "blade" if isinstance(constraint, Blade) else "rolling", **written}
+
+
+def _add_constraint(builder: ModelBuilder, data: Any, what: str) -> None:
+    word = data.get("constraint") if isinstance(data, dict) else None
+    known: dict[str, tuple[str, ...]] = {
+        "loop": ("name", "kind", "body_a", "body_b", "position_a", "position_b", "rotation_a", "rotation_b", "axis",
+                 "length"),
+        "gear": ("name", "coordinate", "terms", "offset"),
+        "blade": tuple([field.name for field in fields(Blade)]),
+        "rolling": tuple([field.name for field in fields(Rolling)])}
+    if word not in known:
+        raise ModelError(f"{what}: constraint must be one of {', '.join(map(repr, known))}, got {checks.show(word)}")
+    entry = _fields(data, what, ("constraint", *known[word]))
+    del entry["constraint"]
+    for name in ("length", "offset"):
+        if isinstance(entry.get(name), dict):
+            entry[name] = _drive_from_dict(entry[name], f"{what}: {name}")
+    _named(what, lambda: builder.add_plain(word, entry))
 
 
 def _visual_from_dict(data: Any, what: str) -> dict[str, Any]:
@@ -188,10 +264,10 @@ def _element_to_dict(element: Element) -> dict[str, Any]:
 
 def _field_to_plain(amount: Any) -> Any:
     if not isinstance(amount, Drive):
-        return _plain(amount)
+        return amount
     for word, (kind, names) in _DRIVES.items():
         if isinstance(amount, kind):
-            return {"drive": word, **{name: _plain(getattr(amount, name)) for name in names}}
+            return {"drive": word, **{name: getattr(amount, name) for name in names}}
     raise ModelError(
         "a drive(f) is compiled code and cannot be written as JSON; use harmonic, polynomial or spline, "
         "or pickle the model"
@@ -204,6 +280,21 @@ def _joint_from_dict(data: Any, what: str) -> Joint:
         raise ModelError(f"{what}: elements must be a list, got {checks.show(joint['elements'])}")
     elements = [_element_from_dict(entry, f"{what}: elements[{k}]") for k, entry in enumerate(joint["elements"])]
     return _named(what, lambda: Joint(tuple(elements), joint["kind"]))
+
+
+class _Joints:
+    """Joints from JSON, where all that is written alike becomes one joint: bodies of large machines share theirs."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Joint] = {}
+
+    def __call__(self, data: Any, what: str) -> Joint:
+        """The joint in `data`."""
+        text = repr(data)
+        joint = self._known.get(text)
+        if joint is None:
+            joint = self._known[text] = _joint_from_dict(data, what)
+        return joint
 
 
 def _element_from_dict(data: Any, what: str) -> Element:
@@ -227,10 +318,13 @@ def _drive_from_dict(data: dict[str, Any], what: str) -> Drive:
 
 def _fields(data: Any, what: str, names: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """A copy of `data` if it has exactly the fields `names`, and possibly some of the `optional` ones."""
+    if isinstance(data, dict) and tuple(data) == names:  # as they are written, mostly
+        return dict(data)
     if not isinstance(data, dict):
         raise ModelError(f"{what}: expected an object with the fields {', '.join(names)}, got {checks.show(data)}")
     missing = [name for name in names if name not in data]
-    unknown = [str(name) for name in data if name not in names + optional]
+    known = names + optional
+    unknown = [str(name) for name in data if name not in known]
     problems = [f"{word}: {', '.join(found)}" for word, found in (("missing", missing), ("unknown", unknown)) if found]
     if problems:
         raise ModelError(f"{what}: expected the fields {', '.join(names)}; {'; '.join(problems)}")
@@ -247,4 +341,6 @@ def _named(what: str, make: Callable[[], Any]) -> Any:
 
 def _plain(value: Any) -> Any:
     """Tuples as lists, all the way down."""
-    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value

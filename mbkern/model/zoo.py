@@ -13,17 +13,34 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mbkern import collector
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model import joint as j
 from mbkern.model.builder import STANDARD_GRAVITY, ModelBuilder
 from mbkern.model.case_studies import appell_graph, box_with_panels, knife_edge_cart, satellite_with_boom
+from mbkern.model.closed_zoo import (
+    andrews,
+    andrews_state,
+    bricard,
+    chaplygin_sleigh,
+    delta_robot,
+    four_bar,
+    n_four_bar,
+    planetary_gear,
+    rolling_disc,
+    slider_crank,
+    stewart_platform,
+    whipple_bicycle,
+)
 from mbkern.model.drives import harmonic
 from mbkern.model.joint import Joint, Step
 from mbkern.model.model import WORLD, Model
 
-__all__ = ["appell_graph", "binary_tree", "box_with_panels", "carousel", "chain", "knife_edge_cart", "pipelayer",
-           "random_tree", "satellite_with_boom", "star"]
+__all__ = ["andrews", "andrews_state", "appell_graph", "binary_tree", "box_with_panels", "bricard", "carousel", "chain",
+           "chaplygin_sleigh", "delta_robot", "four_bar", "knife_edge_cart", "n_four_bar", "pipelayer",
+           "planetary_gear", "random_tree", "rolling_disc", "satellite_with_boom", "slider_crank", "star",
+           "stewart_platform", "whipple_bicycle"]
 
 JointLike: TypeAlias = Joint | Step | Sequence[Any]
 
@@ -250,10 +267,11 @@ def _grow(
         strict=True,
     )
     b = ModelBuilder(gravity=gravity, name=name)
-    for i, (parent, joint, m, rc, J, r, R) in enumerate(table):
-        carrier = WORLD if parent < 0 else f"body{parent}"
-        b.add_body(f"body{i}", carrier, joint, mass=m, com=rc, inertia=J, position=r, rotation=R)
-    return b.build()
+    with collector.paused():
+        for i, (parent, joint, m, rc, J, r, R) in enumerate(table):
+            carrier = WORLD if parent < 0 else f"body{parent}"
+            b.add_body(f"body{i}", carrier, joint, mass=m, com=rc, inertia=J, position=r, rotation=R)
+        return b.build()
 
 
 def _rotations(rng: np.random.Generator, n: int) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ In the order of the paper, one short file a method, on dense matrices and with i
     hzu              Hamilton's equations with multipliers, by Algorithm 3
     newton_euler     the same matrices with accelerations and reactions
     lagrange         second and first kind
+    appell           Appell's equations, by probing the energy of accelerations
 
 `equations()` returns the equations with the misprints of the printed sources. Each file names the compiled kernel that
 computes the same, and each kernel its twin here. Run on counting numbers, these files give the textbook level of
@@ -18,7 +19,7 @@ computes the same, and each kernel its twin here. Run on counting numbers, these
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -30,9 +31,9 @@ from .. import inputs
 from ..errors import MethodError
 from ..inputs import Array
 from ..model.model import Model
-from . import dah, emh, emh_lu, hzu, lagrange
+from . import appell, dah, emh, emh_lu, hzu, lagrange
 from .newton_euler import right_side
-from .tree import Solved, State, momentum_rates
+from .tree import Solved, State, Vectors, momentum_rates
 
 if TYPE_CHECKING:
     from ..flops.numbers import Ledger
@@ -45,9 +46,21 @@ METHODS: dict[str, Solver] = {
     "dah": partial(dah.solve, roots=True), "dah-ldl": dah.solve, "hzu": partial(hzu.solve, roots=True),
     "hzu-ldl": hzu.solve,
 }
-ACCELERATIONS: dict[str, Solver] = {
-    "newton-euler-ldl": emh.solve, "newton-euler-lu": emh_lu.solve, "lagrange-2": lagrange.second_kind,
-    "lagrange-1": lagrange.first_kind,
+
+
+def _by(solve: Solver) -> Callable[[State, Array, Array], tuple[Vectors, Vectors]]:
+    """udot and reactions by a solver of the extended system."""
+
+    def accelerate(state: State, u: Array, tau: Array) -> tuple[Vectors, Vectors]:
+        udot, _, R = solve(state.tree, *right_side(state, u, tau))
+        return udot, R
+
+    return accelerate
+
+
+ACCELERATIONS: dict[str, Callable[[State, Array, Array], tuple[Vectors, Vectors]]] = {
+    "newton-euler-ldl": _by(emh.solve), "newton-euler-lu": _by(emh_lu.solve), "lagrange-2": _by(lagrange.second_kind),
+    "lagrange-1": _by(lagrange.first_kind), "appell": appell.accelerations,
 }
 
 
@@ -102,16 +115,18 @@ def rhs(
 
 def accelerations(
     model: Model, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-    method: str = "newton-euler-ldl",
+    method: str = "newton-euler-ldl", *, ledger: Ledger | None = None,
 ) -> tuple[Array, Array]:
-    """Joint accelerations and reactions by Newton-Euler's or Lagrange's equations as printed.
+    """Joint accelerations and reactions by Newton-Euler's, Lagrange's or Appell's equations as printed.
 
     Parameters
     ----------
     model : Model
     q, u, t, tau : configuration, joint speeds, time and joint forces, as for `System.accelerations`
     method : str
-        "newton-euler-ldl", "newton-euler-lu", "lagrange-2" or "lagrange-1".
+        "newton-euler-ldl", "newton-euler-lu", "lagrange-2", "lagrange-1" or "appell".
+    ledger : Ledger, optional
+        Where all operations are written down.
 
     Returns
     -------
@@ -128,12 +143,12 @@ def accelerations(
     """
     _known(method, ACCELERATIONS)
     q, u, forces = _state(model, q, u, "u", tau)
-    state = State(model, q, inputs.time(t))
-    udot, _, R = ACCELERATIONS[method](state.tree, *right_side(state, u, forces))
-    return np.concatenate(udot), np.array(R)
+    state = State(model, q, inputs.time(t), ledger)
+    udot, R = ACCELERATIONS[method](state, u, forces)
+    return np.concatenate(udot).astype(float), np.array(R).astype(float)
 
 
-def _known(method: str, table: dict[str, Solver]) -> None:
+def _known(method: str, table: Mapping[str, object]) -> None:
     if not isinstance(method, str) or method not in table:
         raise MethodError(f"method: expected one of {', '.join(table)} at the textbook level, got {method!r}")
 

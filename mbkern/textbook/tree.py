@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import lazy, plain
+from ..core import constants as L
 from ..errors import ModelError
 from ..inputs import Array
 from ..model.model import Model
@@ -182,11 +183,20 @@ class State:
 
     def acceleration_drifts(self, speeds: Array) -> Vectors:
         """wr = (Omega^T C - C Omega_k^T) v_k + Adot u + vrdot; on the ground C (-g; 0) more: it accelerates by -g."""
-        lu = plain.load("newton_euler_lu")
-        plain.load("newton_euler").put_motions(self.block, speeds, self.work)
-        lu.put_drifts(self.block, self.work)
-        at = [self.blocks.blocks_row(self.block, b) + self.blocks.B_VR for b in range(self.model.n_bodies)]
-        return [self.tree.numbers(self.work[k:k + 6]) for k in at]
+        layout, spatial, block, work = plain.load("layout"), plain.load("spatial"), self.block, self.work
+        plain.load("newton_euler").put_motions(block, speeds, work)
+        zero, out = (0.0, 0.0, 0.0), []
+        for b, body in enumerate(self.model.body_specs):
+            row = layout.body_row(block, b)
+            wr = (tuple(-g for g in self.model.gravity.tolist()) if body.parent < 0 else zero, zero)
+            first = int(block[row + L.FIRST_NODE])
+            for i in range(first, first + int(block[row + L.N_JOINT_NODES])):  # from node to node of the joint
+                w = layout.work_row(i)
+                wr = spatial.add6(spatial.motion_to_child(layout.get_frame(work, w + L.W_G), wr),
+                                  layout.get_pair(work, w + L.W_DRIFT))
+            wr = spatial.motion_to_child(layout.get_frame(block, row + L.BODY_G), wr)
+            out.append(self.tree.numbers(np.concatenate(wr)))
+        return out
 
 
 def _floats(x: Numbers) -> Array:

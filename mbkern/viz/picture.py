@@ -107,24 +107,37 @@ def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: 
     >>> solution = mb.System(model).simulate(model.neutral(), [0, 0, 0], (0, 2))
     >>> _ = viz.animate(solution, "chain.gif")  # doctest: +SKIP
     """
-    kind = "" if out is None else Path(out).suffix.lower()
-    if kind not in ("", ".mp4", ".gif", ".html"):
-        raise MethodError(f"animate: out must end in .mp4, .gif or .html, got {show(str(out))}")
     if not (isinstance(fps, int) and fps > 0 and speed > 0.0):
         raise MethodError(f"animate: fps must be a positive integer and speed positive, got {show(fps)}, {show(speed)}")
-    if kind == ".html":
-        viewer = lazy.module("viz.viewer").viewer
-
-        page = viewer(solution)
+    if film_kind("animate", out) == ".html":
+        page = lazy.module("viz.viewer").viewer(solution)
         page.save(str(out))
         return page
-    _matplotlib("animate")
+    t, q = resampled(solution, speed / fps)
+    return film(solution.system.model, t, q, out, fps, dpi, frames, com, view)
+
+
+def film_kind(who: str, out: Any) -> str:
+    """The ending of the file to write, or nothing; an error where it cannot be written."""
+    kind = "" if out is None else Path(out).suffix.lower()
+    if kind not in ("", ".mp4", ".gif", ".html"):
+        raise MethodError(f"{who}: out must end in .mp4, .gif or .html, got {show(str(out))}")
+    if kind != ".html":
+        _matplotlib(who)
+        from matplotlib import animation
+
+        if kind == ".mp4" and not animation.FFMpegWriter.isAvailable():
+            raise MethodError(f"{who}: writing .mp4 needs the program ffmpeg; install it, or write .gif or .html")
+    return kind
+
+
+def film(model: Model, t: Array, q: Array, out: Any, fps: int, dpi: int, frames: bool, com: bool,
+         view: tuple[float, float]) -> Any:
+    """A film of configurations q at times t, a picture each; written to `out` where that is given."""
     from matplotlib import animation
 
-    if kind == ".mp4" and not animation.FFMpegWriter.isAvailable():
-        raise MethodError("animate: writing .mp4 needs the program ffmpeg; install it, or write .gif or .html")
-    t, q = resampled(solution, speed / fps)
-    scene = scenes.build(solution.system.model, q, t, TRIANGLES)
+    kind = "" if out is None else Path(out).suffix.lower()
+    scene = scenes.build(model, q, t, TRIANGLES)
     canvas = _Canvas(scene, None, frames=frames, com=com, names=False, legend=False, view=view)
     clock = canvas.axes.text2D(0.02, 0.95, "", transform=canvas.axes.transAxes, family="monospace")
 
@@ -133,12 +146,12 @@ def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: 
         clock.set_text(f"t = {t[k]:.2f} s")
         return ()
 
-    film = animation.FuncAnimation(canvas.axes.figure, step, frames=len(t), interval=1000 / fps, blit=False)
+    made = animation.FuncAnimation(canvas.axes.figure, step, frames=len(t), interval=1000 / fps, blit=False)
     if kind == ".mp4":
-        film.save(str(out), writer=animation.FFMpegWriter(fps=fps, bitrate=2400), dpi=dpi)
+        made.save(str(out), writer=animation.FFMpegWriter(fps=fps, bitrate=2400), dpi=dpi)
     elif kind == ".gif":
-        film.save(str(out), writer=animation.PillowWriter(fps=fps), dpi=dpi)
-    return film
+        made.save(str(out), writer=animation.PillowWriter(fps=fps), dpi=dpi)
+    return made
 
 
 def resampled(solution: Solution, step: float) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import lazy
+from .. import files, lazy
 from ..errors import MethodError, StateError
 from ..model.checks import show
 from ..model.model import Model
@@ -62,7 +62,7 @@ class Viewer:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page to a file that any browser opens."""
         target = Path(path)
-        target.write_text(self.html, encoding="utf-8")
+        files.write(target, self.html.encode("utf-8"), "Viewer.save")
         return target
 
     def open(self) -> Path:
@@ -233,7 +233,7 @@ def _run(solution: Solution, forces: bool) -> _Run:
     energy = solution.energy()
     curves = {name: getattr(energy, name)[chosen] for name in ("kinetic", "potential", "hamiltonian")}
     pushes = None
-    if forces and solution._loads:
+    if forces and solution._loads.act:
         raise MethodError("viewer: forces are shown of runs without tau and wrench only; a Solution keeps neither")
     if forces:
         pushes = np.array([system.reactions(solution.q[k], solution.p[k], float(solution.t[k]))[:, :3] for k in chosen])

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import lazy
 from ..core import constants as L
@@ -19,9 +18,13 @@ from ..errors import MethodError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..methods import METHODS, Method
+from ..model.constraints import prescribed
 from ..model.drives import Drive, Function
 from ..model.model import Model
 from . import places
+
+# a right-hand side with constraints costs about so many without; enough to share work between threads
+CONSTRAINED_COST = 6.0
 
 
 class Binding:
@@ -39,19 +42,20 @@ class Binding:
         Numbers of a workspace, for the method and for what all systems can do in O(N).
     idle : list of int
         Addresses of frames that nobody uses now.
-    lane_buffers : list
-        Memory of batches that nobody uses now, see :mod:`.lanes`.
+    runs : dict
+        Memory of integrations that nobody uses now, by the name of the integrator, see :mod:`mbkern.integrate`.
     """
 
     def __init__(self, model: Model, method: Method) -> None:
         self.model, self.method = model, method
         self.callbacks = _drive_callbacks(model)
         self.block: Array = _with_addresses(model, self.callbacks)
-        self.work_size = max(method.work_size(self.block), METHODS["emh-lu"].work_size(self.block))
+        self.work_size = max(method.work_size(self.block), METHODS["emh-lu"].work_size(self.block),
+                             places.work_size(self.block) + places.scratch_size(self.block))
         self.idle: list[int] = []
-        self.lane_buffers: list[tuple[Array, NDArray[np.int64]]] = []
+        self.runs: dict[str, list[Any]] = {}
         self._frames: dict[int, Array] = {}  # all of them, by their addresses
-        self._rhs_call = self._loss_limit = 0.0
+        self._loss_limit = 0.0
 
     # ---- frames --------------------------------------------------------------------------------------------------
 
@@ -60,22 +64,29 @@ class Binding:
         """Address of the method as a C function, compiled now if it is not yet."""
         return int(self.method.native_for(self.block).address)
 
-    def compile(self) -> None:
-        """Compile the method; all frames know its address from now on."""
-        self._rhs_call = self.native
-        self._tell(L.RHS_CALL, self._rhs_call)
+    @property
+    def ready(self) -> bool:
+        """Whether that is compiled."""
+        return bool(self.method.native_for(self.block).ready)
+
+    @property
+    def ready_on_lanes(self) -> bool:
+        """The same for several states side by side."""
+        return bool(self.method.lanes_for(self.block).ready)
+
+    @property
+    def only_hinges(self) -> bool:
+        """Whether the tree is one of hinges, whose kernels are compiled sooner."""
+        return bool(self.block[L.ONLY_HINGES])
 
     def limit_loss(self, limit: float) -> None:
         """From where on frames report a loss of digits; 0 for never."""
-        self._loss_limit = limit if self.method.may_lose_digits else 0.0
-        self._tell(L.LOSS_LIMIT, self._loss_limit)
-
-    def _tell(self, place: int, value: float) -> None:
+        self._loss_limit = limit
         for frame in list(self._frames.values()):
-            frame[place] = value
+            frame[L.LOSS_LIMIT] = self._loss_limit
 
-    def new_frame(self, size: int = 0) -> int:
-        """Address of a new frame, whose workspace has at least `size` numbers."""
+    def new_frame(self, size: int = 0, plan: int = 0) -> int:
+        """Address of a new frame, whose workspace has at least `size` numbers, and its plan is at that address."""
         size = self.block.size + max(size, self.work_size)
         try:
             frame = np.zeros(size)
@@ -83,10 +94,14 @@ class Binding:
             raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
                               "and \"newton-euler-ldl\" need little for every tree") from None
         frame[:self.block.size] = self.block
-        frame[L.LOSS_LIMIT], frame[L.RHS_CALL] = self._loss_limit, self._rhs_call
+        frame[L.LOSS_LIMIT], frame[L.PLAN] = self._loss_limit, plan
         address = frame.ctypes.data
         self._frames[address] = frame
         return address
+
+    def work_of(self, address: int) -> Array:
+        """The workspace of a frame."""
+        return self._frames[address][self.block.size:]
 
     @contextmanager
     def lent(self, size: int = 0) -> Iterator[tuple[Array, Array, Array]]:
@@ -126,6 +141,8 @@ class Binding:
         block = self.block.copy()
         if block[L.HAS_ROTORS]:
             block[L.ROTOR_CALLS + 1] = lazy.module("core.rotor_calls").rotor_of_lanes.address
+        if block[L.AT_CONSTRAINTS]:
+            block[L.ENGINE_CALLS + 1] = lazy.module("core.constrained_engine").engine_of_lanes.address
         kept: Array = lazy.module("callbacks").keep_alive(block, self.callbacks)
         return kept
 
@@ -143,18 +160,20 @@ class Binding:
     def seconds_a_state(self) -> float:
         """Estimate for one state of a batch on one thread."""
         costs, lanes = lazy.module("costs"), lazy.module("core.number").LANES
-        return max(1e-9, costs.cost(self.method.name, costs.structure(self.model)) / lanes)
+        known = self.method.name in METHODS
+        seconds = costs.cost(self.method.name if known else "emh-ldl", costs.structure(self.model))
+        return max(1e-9, (seconds if known else CONSTRAINED_COST * seconds) / lanes)
 
 
-def _drives(model: Model) -> list[Any]:
+def drives_of(model: Model) -> list[Any]:
     """All drives, in the order of the drive rows of the block."""
     amounts = [getattr(element, "amount", None) for body in model.body_specs for element in body.joint.elements]
-    return [amount for amount in amounts if isinstance(amount, Drive)]
+    return [*[amount for amount in amounts if isinstance(amount, Drive)], *prescribed(model.constraints)]
 
 
 def _drive_callbacks(model: Model) -> list[Any]:
     """The drives that are functions, compiled, in the order of the drive rows."""
-    functions = [drive.f for drive in _drives(model) if isinstance(drive, Function)]
+    functions = [drive.f for drive in drives_of(model) if isinstance(drive, Function)]
     if not functions:
         return []
     drive_callback = lazy.module("callbacks").drive_callback
@@ -164,13 +183,15 @@ def _drive_callbacks(model: Model) -> list[Any]:
 def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
     """The model's block; a copy with the addresses of compiled drives and of the rotors' code where there are any."""
     rotors = bool(model.block[L.HAS_ROTORS])
-    if not callbacks and not rotors:
+    if not callbacks and not rotors and not model.constraints:
         return model.block
     block = model.block.copy()
+    if model.constraints:
+        block[L.ENGINE_CALLS] = lazy.module("core.constrained_engine").engine_of_one.address
     if rotors:
         block[L.ROTOR_CALLS] = lazy.module("core.rotor_calls").rotor_of_one.address
     left = iter(callbacks)
-    for d, drive in enumerate(_drives(model)):
+    for d, drive in enumerate(drives_of(model)):
         if isinstance(drive, Function):
             block[places.drive_row(block, d) + L.DRIVE_DATA] = next(left).address
     return block

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import lazy
 from ..core import constants as L
 from ..core import rotor_calls
 from ..core.number import LANES
-from ..core.rows import B_Y, JOB
-from ..errors import MethodError
+from ..core.rows import B_ARGUMENTS, JOB
+from ..errors import MethodError, NotEnoughMemoryError
 from ..inputs import Array
 from ..model.vary import Varied
 
@@ -35,32 +37,40 @@ def lanes(size: int) -> Array:
     return raw[skip:skip + size * LANES].reshape(size, LANES)
 
 
-def pair(rows: tuple[int, ...], nq: int, nv: int) -> tuple[Array, Array]:
-    """New arrays of shapes (*rows, nq) and (*rows, nv), in one piece of memory.
+def room(shape: tuple[int, ...], kind: Any = np.float64) -> NDArray[Any]:
+    """A new array for results of a batch; what is in it is not defined."""
+    try:
+        return np.empty(shape, kind)
+    except (MemoryError, ValueError):
+        size = 1e-9 * math.prod(shape) * np.dtype(kind).itemsize
+        raise NotEnoughMemoryError(f"there are not the {size:.3g} GB of memory that the results of this batch need; "
+                                   "take the states in parts") from None
+
+
+def pieces(count: int, columns: Sequence[int]) -> list[Array]:
+    """New arrays of shapes (count, n) for n in columns, in one piece of memory.
 
     Two pieces of half the size are returned to the operating system and asked for again in every call (two of 0.8 MB:
     0.8 ms instead of 0.1, a third of what the states need that fill them).
     """
-    n = math.prod(rows)
-    both = np.empty(n * (nq + nv))
-    return both[:n * nq].reshape(*rows, nq), both[n * nq:].reshape(*rows, nv)
+    whole = room((count * sum(columns),))
+    made, at = [], 0
+    for n in columns:
+        made.append(whole[at:at + count * n].reshape(count, n))
+        at += count * n
+    return made
 
 
-def buffer_size(system: System) -> int:
-    """Numbers of a buffer: t, codes, y, tau, dydt, work."""
-    model = system.model
-    return B_Y + 2 * (model.nq + model.nv) + model.nv + system.binding.work_size
-
-
-def lend(system: System, threads: int) -> tuple[Array, NDArray[np.int64]]:
-    """A buffer for each thread, on cache lines of its own, and words for a job; who is done puts them back."""
+def lend(pool: list[tuple[Array, NDArray[np.int64]]], size: int, threads: int) -> tuple[Array, NDArray[np.int64]]:
+    """A buffer of arguments and workspace, `size` numbers of lanes, for each thread, on cache lines of its own, and
+    words for a job; who is done puts them back into the pool."""
     try:
-        buffers, job = system.binding.lane_buffers.pop()
+        buffers, job = pool.pop()
         if buffers.shape[0] >= threads:
             return buffers, job
     except IndexError:
         pass
-    size = buffer_size(system)
+    size += B_ARGUMENTS
     size += -size % (LINE // (8 * LANES))
     return lanes(threads * size).reshape(threads, size, LANES), np.zeros(JOB + 2 * threads, np.int64)
 
@@ -72,6 +82,8 @@ def own_block(system: System, threads: int = 1) -> Array:
     own[:] = system.block[:, None]
     if system.block[L.HAS_ROTORS]:
         own[:, L.ROTOR_CALLS + 2] = rotor_calls.rotor_of_varied.address
+    if system.model.constraints:
+        own[:, L.ENGINE_CALLS + 2] = lazy.module("core.constrained_engine").engine_of_varied.address
     return own
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import plain
+from ..core import constants as L
 
 _layout = plain.load("layout")
 
@@ -28,3 +29,11 @@ speeds_at: _Place = _layout.speeds_at
 loss_at: _Place = _layout.loss_at
 work_size: _Place = _layout.work_size
 loads_size: _Place = _layout.loads_size
+scratch_size: _Place = _layout.scratch_size
+
+
+def body_place(block: np.ndarray, body: int) -> tuple[int, np.ndarray, np.ndarray]:
+    """Node of a body (-1: the ground), and the body's frame (G, rho) in that of its node."""
+    row = body_row(block, body)
+    G = block[row + L.BODY_G:row + L.BODY_G + 9].reshape(3, 3)
+    return int(block[row + L.BODY_NODE]), G, block[row + L.BODY_RHO:row + L.BODY_RHO + 3]

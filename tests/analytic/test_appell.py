@@ -37,6 +37,7 @@ def test_golden_coefficients(base):
         assert np.abs(value - np.array(expected)).max() < 1e-12, name
     assert c.evaluations == 1 + 3 * 4 + 5 * 16 // 2 + 64 // 2
     assert_close(appell.gravity_forces(system, Q0, t), golden["Qgrav"], 1e-14, "gravity")
+    assert np.array_equal(appell.gravity_forces(system, Q0), appell.gravity_forces(system, Q0, 0.0))
     S = appell.acceleration_energy(system, Q0, U0, [0.5, -1.0, 2.0, 0.3], t)
     assert abs(S - golden["S_sample"]) < 1e-13 * abs(golden["S_sample"])
 

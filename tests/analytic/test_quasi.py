@@ -16,6 +16,8 @@ from numba import njit
 import mbkern as mb
 from mbkern.analytic import Constraints, Dynamics, Kane, Lagrange, Maggi, QuasiVelocities, Volterra, ode45
 from mbkern.analytic.cases import box, cart, satellite
+from mbkern.analytic.conditioning import Conditioning
+from mbkern.analytic.mechanism import check_independent
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "analytic.json").read_text())
 METHODS = ("Lagrange", "Maggi", "Kane", "Volterra")
@@ -661,6 +663,18 @@ def test_dependent_constraints():
         Lagrange(case.system, Constraints(twice, 2)).state(case.q0, case.v0)
 
 
+def test_how_near_rows_may_be_to_dependent():
+    """Unit rows that differ by 1e-8 differ, those that differ by 1e-12 differ by rounding."""
+    check_independent(np.array([[1.0, 0.0], [3.0, 3e-8]]), np.zeros(2))
+    with pytest.raises(mb.errors.StateError, match="rows 0, 1 are linearly dependent"):
+        check_independent(np.array([[1.0, 0.0], [3.0, 3e-12]]), np.zeros(2))
+
+
+@pytest.mark.parametrize("rcond, verdict", [(0.2, "regular"), (0.1, "regular"), (0.099, "singular: below")])
+def test_the_threshold_itself_is_regular(rcond, verdict):
+    assert verdict in str(Conditioning(rcond, "S", 0.1))
+
+
 def test_inconsistent_speeds_offer_projected_ones():
     case, formulations = studied("case1")
     for formulation in formulations.values():
@@ -697,7 +711,7 @@ def test_inconsistent_speeds_offer_projected_ones():
     (lambda s, c: mb.analytic.ignorable(s, 3), "constraints: expected"),
     (lambda s, c: Constraints(3, 1), "expected a function"),
     (lambda s, c: Constraints(waves, 0), "at least 1"),
-    (lambda s, c: Kane(s, c, threshold=2.0), "threshold"),
+    (lambda s, c: Kane(s, c, threshold=1.0), "threshold"),
     (lambda s, c: Lagrange(s, c).rhs(0.0, [1.0]), "6 real numbers"),
     (lambda s, c: Lagrange(s, c).state([1.0], [1.0, 2.0, 3.0]), "q"),
     (lambda s, c: Lagrange(s, c).state([1.0, 2.0, 3.0], [1.0]), "v"),

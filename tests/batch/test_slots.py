@@ -116,7 +116,7 @@ def test_constants_of_each_thread(slots):
 
 
 def test_a_large_batch_is_done_in_several_calls(slots, monkeypatch):
-    from mbkern.batch import rhs
+    from mbkern.batch import operations as rhs
 
     Q, P = states(2999)
     expected = SYSTEM.rhs_batch(Q, P, threads=1)

@@ -137,3 +137,64 @@ def test_a_machine_without_mass_is_a_matter_of_its_row():
     Qdot, _, status = mb.System(model, "emh-ldl").rhs_batch(ones, ones, parameters=varied, return_status=True)
     assert status.tolist() == [0, 5, 0]
     assert Qdot[[0, 2], 0].tolist() == [1.0, 0.5]
+
+
+def sprung(stiffness=(3.0, 0.0), damping=(0.1, 0.2, 0.3), armature=(0.2, 0.1), rotor=(0.3, 0.2, 0.1),
+           gravity=(0.2, 0.3, -9.7), slide=0.0):
+    """Springs, dampers and rotors on hinges and a ball joint; the last joint has no damper by itself."""
+    builder = mb.ModelBuilder(gravity=gravity)
+    inner = (0.1, 0.2, 0.15)
+    builder.add_body("arm", joint=mb.universal("x", "y"), mass=1.0, com=(0.1, 0, 0), inertia=inner, stiffness=stiffness,
+                     armature=armature)
+    builder.add_body("hand", "arm", mb.ball(), mass=0.5, com=(0, 0.1, 0), inertia=inner, position=(0.4, 0, 0),
+                     damping=damping, armature=rotor)
+    builder.add_body("finger", "hand", mb.prismatic("z"), mass=0.2, inertia=inner, position=(0.1, 0, 0), damping=slide)
+    return builder.build()
+
+
+@pytest.mark.parametrize("method", ["emh-ldl", "hzu", pytest.param("emh-lu", marks=pytest.mark.slow),
+                                    pytest.param("dah", marks=pytest.mark.slow)])
+def test_springs_dampers_rotors_and_gravity(method):
+    rng = np.random.default_rng(5)
+    stiffness, armature = rng.uniform(1.0, 9.0, (COUNT, 2)), rng.uniform(0.1, 0.5, (COUNT, 2))
+    damping, rotor = rng.uniform(0.0, 1.0, (COUNT, 3)), rng.uniform(0.1, 0.5, (COUNT, 3))
+    slide, gravity = rng.uniform(0.0, 1.0, COUNT), rng.normal(size=(COUNT, 3))
+    model = sprung()
+    varied = (model.vary("arm", stiffness=stiffness, armature=armature).vary("hand", damping=damping, armature=rotor)
+              .vary("finger", damping=slide).vary(gravity=gravity))
+    alone = [sprung(stiffness[i], damping[i], armature[i], rotor[i], gravity[i], slide[i]) for i in range(COUNT)]
+    assert [varied.model_of(i) for i in range(COUNT)] == alone
+    assert [varied[2:].model_of(i) for i in range(COUNT - 2)] == alone[2:]
+    Q, P = states(model)
+    Qdot, Pdot = mb.System(model, method).rhs_batch(Q, P, parameters=varied)
+    for i in range(COUNT):
+        qdot, pdot = mb.System(alone[i], method).rhs(Q[i], P[i])
+        assert_close(Qdot[i], qdot, TOLERANCE, "qdot")
+        assert_close(Pdot[i], pdot, TOLERANCE, "pdot")
+
+
+def test_a_damper_where_the_model_has_no_passive_force():
+    model = mb.zoo.chain(2)
+    varied = model.vary("body1", damping=[0.0, 2.0])
+    Q, P = np.zeros((2, 2)), np.ones((2, 2))
+    _, Pdot = mb.System(model, "emh-ldl").rhs_batch(Q, P, parameters=varied)
+    assert np.array_equal(Pdot[0], mb.System(model, "emh-ldl").rhs(Q[0], P[0])[1])
+    u = mb.System(model).velocities(Q[1], P[1])
+    np.testing.assert_allclose(Pdot[1] - Pdot[0], [0.0, -2.0 * u[1]], atol=1e-12)
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({}, "expected gravity, or a body"),
+    ({"mass": [1.0]}, "mass: of which body"),
+    ({"gravity": [0, 0, -9.81]}, r"gravity: expected shape \(B, 3\)"),
+    ({"gravity": [[0, 0, np.inf]]}, "gravity: expected finite numbers"),
+    ({"body": "arm", "stiffness": [1.0, 2.0]}, r"stiffness: expected shape \(B, 2\), a number for each dof"),
+    ({"body": "arm", "damping": [[1.0, -2.0]]}, "not negative, got -2 in state 0"),
+    ({"body": "hand", "stiffness": [[1.0, 0, 0]]}, "dof 1 of its ball joint has no coordinate"),
+    ({"body": "finger", "armature": [1.0]}, "where the model has armature"),
+    ({"body": "arm", "armature": [[0.0, 1.0]]}, "where the model has armature"),
+    ({"body": "arm", "mass": [1.0, 2.0], "gravity": [[0, 0, -1]]}, "each of 2 states, got 1"),
+])
+def test_bad_forces(change, said):
+    with pytest.raises(mb.errors.ModelError, match=said):
+        sprung().vary(**change)

@@ -1,6 +1,7 @@
 """The command line: what it prints and writes, how it fails."""
 
 import csv
+import io
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 import mbkern as mb
 from mbkern.cli import main
+from mbkern.errors import StateError
+from mbkern.integrate.progress import Progress
 
 
 @pytest.fixture
@@ -28,8 +31,25 @@ def test_default_job(tmp_path):
     for words in ("chain20", "20 bodies", "steps", "ns per body", "differ from those of", "energy drift",
                   "real-time factor", "t = 10 s"):
         assert words in run.stdout
+    assert not list(tmp_path.iterdir())  # no file that nobody asked for
+
+
+def test_a_picture_is_drawn_when_asked_for(here, capsys):
     pytest.importorskip("matplotlib")
-    assert (tmp_path / "mbkern.png").stat().st_size > 10_000
+    assert main(["chain:2", "--time", "0.1", "--picture", "run.png"]) == 0
+    assert (here / "run.png").stat().st_size > 10_000 and "drew run.png" in capsys.readouterr().out
+
+
+def test_a_bar_that_comes_late():
+    stream = io.StringIO()
+    bar = Progress(0.0, 1.0, stream, after=100.0)
+    bar.show(0.5, 0.1, 5)
+    bar.show(1.0, 0.1, 10, True)
+    assert stream.getvalue() == ""
+    Progress(0.0, 1.0, stream).show(0.5, 0.1, 5)
+    assert "50%" in stream.getvalue()
+    with pytest.raises(StateError, match="progress: expected True, False or a number of seconds, got -1"):
+        mb.System(mb.zoo.chain(2)).simulate([0.0, 0.0], [0.0, 0.0], (0.0, 1.0), progress=-1.0)
 
 
 @pytest.mark.parametrize("words", [

@@ -16,12 +16,12 @@ PACKAGE = Path(mbkern.__file__).parent
 
 EVALUATE = """
 import numpy as np, mbkern as mb
-from mbkern.core import momenta
+from mbkern.operations import OPERATIONS
 model = mb.zoo.chain(3)
 q, u = model.random_state(1)
 p = mb.System(model).momenta(q, u)
-stats = momenta.momenta.stats
-print(repr(float(p[0])), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+hits = OPERATIONS["momenta"].compiled.one.compiled.cache_hits
+print(repr(float(p[0])), hits, 1 - hits)
 """
 
 
@@ -52,8 +52,8 @@ def test_a_changed_leaf_is_noticed_and_an_unchanged_one_comes_from_the_cache(tmp
 def test_import_compiles_nothing_and_leaves_scipy_and_matplotlib_alone(tmp_path):
     program = """
 import sys, mbkern
-from mbkern.core import bodies, blocks, entry, extended, extended_lu, mass, momenta
-kernels = [x for m in (bodies, blocks, entry, extended, extended_lu, mass, momenta) for x in vars(m).values()
+from mbkern.core import body_motions, blocks, entry, extended, extended_lu, mass, momenta
+kernels = [x for m in (body_motions, blocks, entry, extended, extended_lu, mass, momenta) for x in vars(m).values()
            if hasattr(x, "signatures")]
 print(len(kernels) > 10, any(k.signatures for k in kernels))
 print("scipy.integrate" in sys.modules, "scipy.interpolate" in sys.modules, "matplotlib" in sys.modules)
@@ -191,9 +191,50 @@ def test_a_missing_private_part_costs_time_and_one_warning(use, part):
     assert use(program + USE) == (["6.0", "9.0", "0"], 1)
 
 
-def test_public_numba_alone_warns_of_nothing_and_keeps_nothing(use):
+def test_public_numba_alone_warns_of_nothing(use):
     assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "0"], 0)
-    assert not list(use.cache.rglob("*.nbc")) if use.cache.exists() else True
+    assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "1"], 0)
+    assert use() == (["6.0", "9.0", "0"], 0)  # each has code of its own
+
+
+@pytest.mark.parametrize("mode", ["private", "public"])
+def test_a_changed_leaf_in_another_file_is_noticed(use, tmp_path, mode):
+    """Kernels and C functions; a function that is not of mbkern keeps its place."""
+    (tmp_path / "leaf.py").write_text("from mbkern.core.jit import inline\n@inline\ndef leaf(x):\n    return 2.0 * x\n")
+    (tmp_path / "users.py").write_text("import numba\n@numba.njit(cache=True)\ndef own(x):\n    return x\n")
+    (tmp_path / "small.py").write_text("""
+from numba import types
+from leaf import leaf
+from mbkern.core.jit import c_function, checked
+
+@checked
+def twice(x):
+    return leaf(x)
+
+@c_function(types.float64(types.float64))
+def in_c(x):
+    return leaf(x)
+""")
+    program = """
+import small, users
+users.own(1.0)
+print(small.twice(3.0), small.in_c.compiled.ctypes(3.0), sum(small.twice.stats.cache_hits.values()),
+      small.in_c.compiled.cache_hits, "mbkern-" in users.own.stats.cache_path)
+"""
+    assert use(program, MBKERN_NUMBA=mode) == (["6.0", "6.0", "0", "0", "False"], 0)
+    assert use(program, MBKERN_NUMBA=mode) == (["6.0", "6.0", "1", "1", "False"], 0)
+    leaf = (tmp_path / "leaf.py").read_text()
+    (tmp_path / "leaf.py").write_text(leaf.replace("2.0 * x", "5.0 * x"))
+    assert use(program, MBKERN_NUMBA=mode) == (["15.0", "15.0", "0", "0", "False"], 0)
+
+
+def test_public_numba_alone_without_a_place_to_write(use):
+    """Compiled code is used and not kept."""
+    program = """
+from mbkern.core import numba_public
+numba_public.cache_folder = lambda stamp: None
+""" + USE
+    assert use(program, MBKERN_NUMBA="public") == (["6.0", "9.0", "0"], 0)
 
 
 @pytest.mark.slow

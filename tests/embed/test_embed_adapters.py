@@ -30,6 +30,46 @@ def test_solve_ivp():
     assert energies[1] == pytest.approx(energies[0], rel=1e-8)  # a hundred times the tolerance of the solver
 
 
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+def test_implicit_methods_take_the_jacobian(method):
+    """With stiff joints, and with quaternions; the same end as by Dormand-Prince, within the tolerances."""
+    builder = mb.ModelBuilder()
+    builder.add_body("base", joint=mb.ball(), mass=1.0, com=(0.1, 0.0, 0.2), inertia=(0.2, 0.3, 0.25))
+    builder.add_body("rod", "base", mb.revolute("x"), mass=0.5, com=(0.0, 0.3, 0.0), position=(0.0, 0.1, 0.4),
+                     stiffness=3e4, damping=30.0)
+    model = builder.build()
+    system, fun = mb.System(model), mb.System(model).ode()
+    y = model.pack(*(lambda q, u: (q, system.momenta(q, u)))(*model.random_state(seed=4)))
+    exact = fun.jac(0.3, y)
+    assert np.allclose(exact, system.jacobian_rhs(y[:5], y[5:], 0.3, chart="coordinates").matrix, rtol=1e-13, atol=1e-9)
+    options = {"t_span": (0.0, 0.3), "y0": y, "rtol": 1e-9, "atol": 1e-10}
+    calls = []
+
+    def counted(t, y):
+        calls.append(t)
+        return fun(t, y)
+
+    with_it = solve_ivp(counted, method=method, jac=fun.jac, **options)
+    assert with_it.success and with_it.njev >= 1 and len(calls) <= with_it.nfev  # none of them for differences
+    end = system.simulate(y[:5], y[5:], (0.0, 0.3), rtol=1e-11, atol=1e-12)
+    assert np.abs(with_it.y[:, -1] - np.concatenate([end.q[-1], end.p[-1]])).max() < 1e-5
+    with pytest.raises(mb.errors.StateError):
+        fun.jac(0.0, np.full(9, np.nan))
+
+
+def test_the_jacobian_for_c_programs():
+    model = mb.zoo.chain(3)
+    f = mb.embed.CFunc(mb.System(model), tau=[0.1, 0.2, 0.3])
+    y, J = model.pack([0.1, 0.2, 0.3], [1.0, 2.0, 3.0]), np.empty((6, 6))
+    pointer = ctypes.c_void_p
+    call = ctypes.CFUNCTYPE(None, ctypes.c_double, pointer, pointer, pointer)(f.jacobian_address)
+    call(0.0, y.ctypes.data, J.ctypes.data, f.jacobian_data)
+    assert f.status == 0 and np.allclose(J, mb.System(model).jacobian_rhs(y[:3], y[3:]).matrix, rtol=1e-13, atol=1e-12)
+    y[0] = np.nan
+    call(0.0, y.ctypes.data, J.ctypes.data, f.jacobian_data)
+    assert f.status != 0 and np.isnan(J).all()
+
+
 def test_low_level_callable():
     """It carries function, signature and user data; whoever unpacks it gets the same bits."""
     system, y = swing()

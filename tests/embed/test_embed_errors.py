@@ -115,14 +115,14 @@ def test_loads_are_checked():
         mb.embed.CFunc(system, tau=[1.0])
     with pytest.raises(StateError, match="wrench"):
         mb.embed.CFunc(system, wrench=np.zeros((2, 6)))
-    with pytest.raises(StateError, match=r"tau.*njit"):
-        mb.embed.CFunc(system, tau=lambda t, q, p, out: None)
+    with pytest.raises(StateError, match=r"tau: expected a function f\(t, q, p, out\), got .*lambda"):
+        mb.embed.CFunc(system, tau=lambda t, q: None)
 
     @numba.njit
     def two_arguments(t, q):
         return q
 
-    with pytest.raises(StateError, match="two_arguments does not compile"):
+    with pytest.raises(StateError, match=r"tau: expected a function f\(t, q, p, out\), got two_arguments"):
         mb.embed.CFunc(system, tau=two_arguments)
 
 
@@ -198,6 +198,22 @@ def test_sundials_style():
 
 
 @needs_c
+def test_jacobian_sundials_style():
+    """Columns, and 0 or a positive number, as CVODE wants them."""
+    model = pendulum()
+    system = mb.System(model)
+    f, y = system.cfunc, model.pack(p={"bob": [0.1, 0.2, 0.3]})
+    room, columns = np.empty((f.size, f.size)), np.empty((f.size, f.size))
+
+    def call(t):
+        return library().jacobian_like_cvode(mb.embed.sundials_address(f), f.user_data, f.jacobian_address,
+                                             f.jacobian_data, t, *(x.ctypes.data for x in (y, room, columns)))
+
+    assert call(1.0) == 0 and np.allclose(columns.T, system.ode().jac(1.0, y), rtol=1e-14, atol=1e-14)
+    assert call(2.5) == checks.SINGULAR > 0 and np.isnan(columns).all()  # the drive ends at t = 2
+
+
+@needs_c
 @pytest.mark.parametrize("language,standard", [("c", "c99"), ("c", "c11"), ("c++", "c++11")])
 def test_header_compiles(language, standard, tmp_path):
     if language == "c++" and shutil.which("g++") is None and shutil.which("c++") is None:
@@ -219,3 +235,20 @@ def test_forces_may_be_shared():
         model = mb.zoo.chain(n)
         f = mb.embed.CFunc(mb.System(model), tau=push)
         assert call(f, model.pack()) == checks.OK
+
+
+@pytest.mark.filterwarnings("ignore::mbkern.errors.SlowFunctionWarning")
+def test_a_load_in_plain_python():
+    def push(t, q, p, out):
+        out[0] = 2.0 + q[1]
+        if t > 0.5:
+            raise ValueError("no more")
+
+    system = mb.System(mb.zoo.chain(3))
+    f, y = mb.embed.CFunc(system, tau=push), np.array([0.1, 0.2, 0.3, 0.0, 0.0, 0.1])
+    dydt = np.empty(6)
+    f.ctypes(0.0, y, dydt, f.user_data)
+    assert f.status == checks.OK
+    assert np.array_equal(dydt[3:], system.rhs(y[:3], y[3:], tau=[2.2, 0.0, 0.0])[1])
+    f.ctypes(1.0, y, dydt, f.user_data)
+    assert f.status == checks.CALLBACK_FAILED and np.isnan(dydt).all()

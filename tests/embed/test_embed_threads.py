@@ -13,7 +13,7 @@ import pytest
 from embedded import CALLERS, T, from_ctypes, machines, push, shaken
 
 import mbkern as mb
-from mbkern.callbacks import drive_callback, load_callback
+from mbkern.callbacks import compiled_load, drive_callback, load_callback
 from mbkern.errors import MbkernError
 from mbkern.methods import METHODS
 
@@ -109,7 +109,7 @@ def fresh_machine():
 def forget():
     """Let go of all compiled functions that only caches hold."""
     drive_callback.cache_clear()
-    load_callback.cache_clear()
+    compiled_load.cache_clear()
     gc.collect()
 
 
@@ -183,3 +183,12 @@ def test_a_block_keeps_its_drives():
     del block
     gc.collect()
     assert drive() is None
+
+
+def test_an_ode_pickles():
+    """For pools of processes and for solvers that copy what they are given."""
+    model = mb.zoo.chain(3)
+    fun = mb.System(model, "dah").ode()
+    again = pickle.loads(pickle.dumps(fun))
+    y = np.arange(6.0)
+    assert again.system.model == model and again.system.method == "dah" and np.array_equal(again(0.5, y), fun(0.5, y))

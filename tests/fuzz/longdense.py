@@ -5,7 +5,7 @@ from the definitions, without recursion over inertias: with the Jacobians of the
 
     M = sum m Jv^T Jv + Jw^T I Jw + r        b = sum m Jv^T vd + Jw^T I wd        u = M^-1 (p - b)
     p_j = a . L + r u                        of a rotation about the axis a through the point O
-    p_j = a . l + r u                        of a translation along a
+    p_j = a . l + r u                        of a translation along a; of a screw the first and pitch times the second
     dp_j/dt = da/dt . L - a . (vO x l) + a . sum (c - O) x m g          da/dt . l + a . sum m g
 
     vd, wd    velocities that the drives alone would cause
@@ -26,7 +26,8 @@ import numpy as np
 
 # A drive as plain data is (amplitude, omega, phase, offset): x = offset + amplitude sin(omega t + phase).
 Drive = tuple[float, float, float, float]
-# ("rotate" or "translate", axis, amount) with amount None, a number or a Drive; ("ball",); ("free",)
+# ("rotate" or "translate", axis, amount) with amount None, a number or a Drive; ("twist", axis, amount, pitch), which
+# turns by the amount and moves by pitch times the amount; ("ball",); ("free",)
 Step = tuple[Any, ...]
 
 
@@ -86,6 +87,7 @@ class Answer:
 @dataclass
 class _Freedom:
     turns: bool
+    slides: Any  # how far it moves along the axis for a unit of its speed
     axis: np.ndarray
     point: np.ndarray
     velocity: tuple[np.ndarray, np.ndarray]  # Jacobian of the point and its drift
@@ -163,10 +165,12 @@ class Dense:
                         (w if turns else v)[0][:, first + j] += R[:, j % 3]
                     for j, turns in enumerate(kinds):
                         path.append(len(self.dofs))
-                        self.dofs.append(_Freedom(turns, R[:, j % 3], r, v, w))
+                        self.dofs.append(_Freedom(turns, number(not turns), R[:, j % 3], r, v, w))
                     iq += 4 + 3 * (step[0] == "free")
                     continue
-                move, axis, amount = step
+                move, axis, amount = step[:3]
+                turns = move != "translate"
+                pitch = number(step[3] if move == "twist" else not turns)
                 local = unit(axis, number)
                 a = R @ local
                 if amount is None:
@@ -179,23 +183,15 @@ class Dense:
                 else:
                     x, rate = number(amount), number(0)
                 before = w
-                if move == "rotate":
+                if pitch:
+                    _, r, v = self._moved(R, r, v, w, local * (pitch * x))
+                    v = self._with(v, pitch * a, rate)
+                if turns:
                     R = R @ turn(local, x)
-                else:
-                    _, r, v = self._moved(R, r, v, w, local * x)
-                J, drift = w if move == "rotate" else v
+                    w = self._with(w, a, rate)
                 if rate is None:
-                    J = J.copy()
-                    J[:, len(self.dofs)] += a
                     path.append(len(self.dofs))
-                else:
-                    drift = drift + a * rate
-                if move == "rotate":
-                    w = (J, drift)
-                else:
-                    v = (J, drift)
-                if rate is None:
-                    self.dofs.append(_Freedom(move == "rotate", a, r, v, before))
+                    self.dofs.append(_Freedom(turns, pitch, a, r, v, before))
             frames.append((R, r, v, w))
             paths.append(path)
             _, c, vc = self._moved(R, r, v, w, np.array(body.com).astype(number))
@@ -205,6 +201,15 @@ class Dense:
             self.inertias.append(R @ _matrix(body.inertia).astype(number) @ R.T)
             for j in path:
                 self.dofs[j].bodies.append(index)
+
+    def _with(self, motion, a, rate):
+        """A velocity and the part of the next dof in it, or of a drive of that rate."""
+        J, drift = motion
+        if rate is not None:
+            return J, drift + a * rate
+        J = J.copy()
+        J[:, len(self.dofs)] += a
+        return J, drift
 
     @staticmethod
     def _moved(R, r, v, w, offset):
@@ -222,7 +227,7 @@ class Dense:
 
     def natural_masses(self):
         """For each dof, a bound of its entry of the mass matrix, whatever its direction."""
-        return np.array([sum(self.masses[i] * (size(self.centres[i] - f.point) ** 2 if f.turns else 1)
+        return np.array([sum(self.masses[i] * (f.slides ** 2 + (size(self.centres[i] - f.point) ** 2 if f.turns else 0))
                              + (np.trace(self.inertias[i]) if f.turns else 0) for i in f.bodies) + r
                          for f, r in zip(self.dofs, self.armature, strict=True)], self.number)
 
@@ -252,9 +257,8 @@ class Dense:
                                 + m * (f.axis @ cross(way, g)))
                     terms[j] += (turning * (size(way) * size(l) + size(spin[i])) + size(speed) * size(l)
                                  + m * size(way) * size(g))
-                else:
-                    pdot[j] += axis_rate @ l + m * (f.axis @ g)
-                    terms[j] += size(omega) * size(l) + m * size(g)
+                pdot[j] += f.slides * (axis_rate @ l + m * (f.axis @ g))
+                terms[j] += abs(f.slides) * (size(omega) * size(l) + m * size(g))
         self._add_rotors(u, pdot)
         kinetic = sum((m * (x @ x) + y @ s for m, x, y, s in zip(self.masses, v, w, spin, strict=True)), number(0)) / 2
         kinetic += (self.armature * u * u).sum() / 2

@@ -15,8 +15,9 @@ from mbkern import plain
 
 L = plain.load("layout")
 
-KINDS = {L.REVOLUTE: "revolute", L.PRISMATIC: "prismatic", L.BALL: "ball", L.FREE: "free",
-         L.DRIVEN_REVOLUTE: "driven revolute", L.DRIVEN_PRISMATIC: "driven prismatic", L.GROUND: "ground"}
+KINDS = {L.REVOLUTE: "revolute", L.PRISMATIC: "prismatic", L.SCREW: "screw", L.BALL: "ball", L.FREE: "free",
+         L.DRIVEN_REVOLUTE: "driven revolute", L.DRIVEN_PRISMATIC: "driven prismatic", L.DRIVEN_SCREW: "driven screw",
+         L.GROUND: "ground"}
 MOVING = [name for kind, name in KINDS.items() if kind != L.GROUND]
 AXIAL = [name for name in MOVING if name not in ("ball", "free")]
 ROUTES = {L.ON_GROUND: "on ground", L.IN_LINE: "in line", L.SQUARE: "square", L.BESIDE: "beside"}
@@ -58,7 +59,7 @@ def _of_nodes(model: mb.Model) -> Iterator[str]:
             yield f"{CASES[case]}, axes {'parallel' if abs(row[L.TILT + 1]) < 1e-15 else 'apart'}"
             along = "x" * bool(row[L.ALONG_X]) + "z" * bool(row[L.ALONG_Z])
             yield f"{CASES[case]}, offset {along or 'none'}"
-        if row[L.IS_LEAF]:
+        if row[L.IS_LEAF] > 0.0:
             yield f"leaf {'without mass' if row[L.MASS] == 0.0 else 'off axis' if row[L.MOMENT] else 'on axis'}"
         for text, (sine, cosine) in ANGLES.items():
             if abs(abs(row[L.TILT + 1]) - abs(sine)) < 1e-4 * abs(sine) + 1e-17 and (
@@ -82,7 +83,7 @@ REQUIRED = sorted(
     | {f"square: {a}" for a in AXIAL} | {"in line: revolute", "in line: prismatic"}
     | {f"case {a}" for a in CASES.values()}
     | {f"no children: {a}" for a in MOVING}
-    | {f"armature: {a}" for a in ("revolute", "prismatic", "ball", "free")}
+    | {f"armature: {a}" for a in ("revolute", "prismatic", "screw", "ball", "free")}
     | {f"bare: {a}" for a in MOVING} | {f"inertia without mass: {a}" for a in MOVING}
     | {f"{a}, axes {b}" for a in ("chained", "chained leaf") for b in ("parallel", "apart")}
     | {f"{a}, offset {b}" for a in ("chained", "chained leaf") for b in ("none", "x", "z", "xz")}

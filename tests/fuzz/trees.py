@@ -24,9 +24,10 @@ NEAR = (0.0, 1e-12, 1e-9, 1e-6, 1e-3)
 ANGLES = (0.0, PI / 2, -PI / 2, PI, 1e-9, PI / 2 + 1e-12)
 AXES = ("x", "y", "z")
 UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-JOINTS = ("revolute", "revolute", "revolute", "prismatic", "driven_turn", "driven_slide", "ball", "free", "weld",
-          "universal", "cylindrical", "euler", "planar", "mixed")
-STEPS = ("revolute", "prismatic", "driven_turn", "driven_slide")
+JOINTS = ("revolute", "revolute", "revolute", "prismatic", "driven_turn", "driven_slide", "screw", "driven_screw",
+          "ball", "free", "weld", "universal", "cylindrical", "euler", "planar", "mixed")
+STEPS = ("revolute", "prismatic", "screw", "driven_turn", "driven_slide", "driven_screw")
+PITCHES = (1e-9, 1e-3, 0.1, -0.4, 3.0)  # metres a radian
 SHAPES = ("chain", "chain", "star", "random", "roots")
 
 
@@ -145,6 +146,8 @@ class Draw:
                  "prismatic": lambda: [("translate", a, None)],
                  "driven_turn": lambda: [("rotate", a, self.drive())],
                  "driven_slide": lambda: [("translate", a, self.drive())],
+                 "screw": lambda: [("twist", a, None, self.pick(PITCHES))],
+                 "driven_screw": lambda: [("twist", a, self.drive(), self.pick(PITCHES))],
                  "ball": lambda: [("ball",)], "free": lambda: [("free",)], "weld": lambda: [],
                  "universal": lambda: [("rotate", a, None), ("rotate", self.axis(), None)],
                  "cylindrical": lambda: [("rotate", a, None), ("translate", a, None)],
@@ -161,7 +164,7 @@ class Draw:
 
     def body(self, parent, kind):
         joint = tuple(self.joint(kind))
-        axes = [np.array(s[1]) for s in joint if s[0] in ("rotate", "translate")]
+        axes = [np.array(s[1]) for s in joint if s[0] in ("rotate", "translate", "twist")]
         axis = axes[-1] if axes else np.array(UNIT["z"])
         mass = self.mass()
         inertia = (0.0, 0.0, 0.0) if mass == 0.0 and self.chance(0.6) else self.inertia(mass)
@@ -189,7 +192,7 @@ class Draw:
             if step[0] in ("ball", "free"):
                 w = self.rng.normal(size=4) if self.chance(0.7) else np.eye(4)[int(self.rng.integers(4))]
                 q += (w / np.linalg.norm(w)).tolist()
-            elif step[2] is None and step[0] == "rotate":
+            elif step[2] is None and step[0] != "translate":
                 q.append(self.pick(ANGLES) if self.chance(0.3) else float(self.rng.uniform(-3, 3)))
             elif step[2] is None:
                 q.append(self.pick(LENGTHS) if self.chance(0.3) else float(self.rng.uniform(-1, 1)))
@@ -201,7 +204,8 @@ def build(tree: Tree) -> mb.Model:
     builder = mb.ModelBuilder(gravity=tree.gravity)
     for i, b in enumerate(tree.bodies):
         joint = [mb.ball() if s[0] == "ball" else mb.free() if s[0] == "free" else
-                 getattr(mb, s[0])(s[1], mb.harmonic(*s[2]) if isinstance(s[2], tuple) else s[2]) for s in b.joint]
+                 getattr(mb, s[0])(s[1], *s[3:], mb.harmonic(*s[2]) if isinstance(s[2], tuple) else s[2])
+                 for s in b.joint]
         builder.add_body(f"b{i}", f"b{b.parent}" if b.parent >= 0 else "world", joint, mass=b.mass, com=b.com,
                          inertia=b.inertia, position=b.position, rotation=b.rotation, armature=b.armature or None)
     return builder.build()

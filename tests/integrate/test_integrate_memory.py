@@ -15,7 +15,7 @@ import pytest
 from integrate_cases import ORDER, pendulum
 
 import mbkern as mb
-from mbkern.errors import IntegrationError, MbkernError, ModelError, StateError
+from mbkern.errors import IntegrationError, ModelError, StateError
 from mbkern.integrate import memory
 
 
@@ -108,11 +108,29 @@ def test_numbers_that_nobody_counts_to():
         stepper.step(10**30)
 
 
-def test_a_stepper_is_not_copied():
-    stepper = pendulum().stepper("rk4")
-    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(MbkernError, match="a Stepper holds memory of compiled code"):
-            attempt(stepper)
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "gauss4"])
+def test_a_stepper_goes_on_where_its_copy_was_made(integrator):
+    stepper = pendulum().stepper(integrator, step=0.01)
+    assert "not started" in repr(pickle.loads(pickle.dumps(stepper)))
+    stepper.reset([0.3], [0.0], t=1.0)
+    stepper.step(7, tau=[0.5])
+    copies = [attempt(stepper) for attempt in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)))]
+    expected = [*stepper.step(5), stepper.t]
+    for again in copies:  # after the first one has moved on: they share nothing
+        assert again.t == pytest.approx(1.07) and [*again.step(5), again.t] == expected
+
+
+def test_a_copied_stepper_keeps_its_function():
+    @numba.njit
+    def push(t, q, p, out):
+        out[0] = np.sin(t)
+
+    stepper = pendulum().stepper("rk4", step=0.01, tau=push)
+    stepper.reset([0.3], [0.0])
+    again = pickle.loads(pickle.dumps(stepper))
+    assert again.step(3) == stepper.step(3)
+    with pytest.raises(StateError, match="a tau of its own"):
+        again.step(tau=[1.0])
 
 
 def test_dense_output_of_a_run_that_failed_at_once():

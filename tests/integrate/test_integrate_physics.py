@@ -389,7 +389,7 @@ def test_forces_along_the_way(integrator):
 
     exact = solve_ivp(fun, (0.0, 1.0), np.concatenate((q, p)), method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
     assert error(system, blown.q[-1], blown.p[-1], (exact[:3], exact[3:])) < 1e-8
-    assert blown.drift() == {} and "drift" not in repr(blown), "nothing is conserved"
+    assert "drift" not in repr(blown) and blown.drift()["energy"] < 1e-8, "less the work of forces and drives"
 
 
 def test_quarter_period_is_consistent():

@@ -510,8 +510,8 @@ BAD = [
     ({"p0": []}, "p0"),
     ({"tau": [1.0, 2.0]}, "tau"),
     ({"tau": [np.nan]}, "tau"),
-    ({"tau": lambda t, q, p, out: None}, "compiled code: decorate it with @numba.njit"),
-    ({"wrench": lambda t, q, p, out: None}, "compiled code: decorate it with @numba.njit"),
+    ({"tau": lambda t, q, p: q}, r"tau: expected a function f\(t, q, p, out\), got .*beside control_step"),
+    ({"wrench": lambda t: None}, r"wrench: expected a function f\(t, q, p, out\), got"),
     ({"wrench": [1.0]}, "wrench"),
 ]
 
@@ -536,7 +536,7 @@ def test_unknown_integrator(name):
 
 def test_kernels_carry_the_stamp_of_their_folder():
     folder = Path(run_kernels.__file__).parent
-    assert run_kernels.run_explicit._cache._cache_file._source_stamp[0] == (source_stamp(), source_stamp(folder))
+    assert run_kernels.run._cache._cache_file._source_stamp[0] == (source_stamp(), source_stamp(folder))
 
 
 def test_stamped_cache_outside_the_core(tmp_path):

@@ -1,5 +1,6 @@
 """MJCF files: mass matrix and unconstrained accelerations are MuJoCo's own."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ def load(source, **options):
 
 
 def test_agrees_with_mujoco():
-    assert (errors(load(MACHINE), mujoco.MjModel.from_xml_path(str(MACHINE))) < TOLERANCE).all()
+    assert (errors(load(MACHINE, equality="drop"), mujoco.MjModel.from_xml_path(str(MACHINE))) < TOLERANCE).all()
 
 
 def test_states_have_the_same_layout():
@@ -82,7 +83,7 @@ def test_springs_limits_and_friction():
 
 def test_what_does_not_map_is_listed_once():
     with pytest.warns(ModelWarning) as caught:
-        mb.load_mjcf(MACHINE)
+        mb.load_mjcf(MACHINE, equality="drop")
     assert len(caught) == 1 and caught[0].filename == __file__
     for words in ("contacts (7 geoms", "actuators (1)", "equality constraints (1)"):
         assert words in str(caught[0].message)
@@ -144,6 +145,31 @@ def test_bad_files(text, message):
         mb.load_mjcf(text)
 
 
+@pytest.mark.parametrize(("joints", "kind"), [
+    ("", "weld"), ("<joint/>", "revolute"), ('<joint type="slide"/>', "prismatic"), ('<joint type="ball"/>', "ball"),
+    ('<joint type="free"/>', "free"), ('<joint type="slide"/><joint axis="1 0 0"/>', "custom"),
+])
+def test_kinds_of_joints(joints, kind):
+    assert mb.load_mjcf(one(joints)).body_specs[0].joint.kind == kind
+
+
+@pytest.mark.parametrize(("geoms", "touching"), [(((1, 0), (0, 1), (1, 1), (0, 0)), 3), (((0, 0),), 0)])
+def test_geoms_that_can_touch_are_counted(geoms, touching):
+    text = one("<joint/>", "".join(f'<geom size="0.1" contype="{a}" conaffinity="{b}"/>' for a, b in geoms))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mb.load_mjcf(text)
+    assert [f"contacts ({touching} geoms" in str(warning.message) for warning in caught] == [True] * bool(touching)
+
+
+def test_rotations_need_not_be_given_as_unit_quaternions():
+    """MuJoCo scales them."""
+    model = mb.load_mjcf(one("<joint/>", '<geom size="0.1" quat="2 0 0 2" contype="0" conaffinity="0"/>').replace(
+        "<body>", '<body quat="0 3 0 0" name="b">'))
+    assert np.allclose(model.body_specs[0].rotation, np.diag([1.0, -1.0, -1.0]), atol=1e-15)
+    assert np.allclose(model.visuals["b"][0].rotation, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15)
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(ModelError, match="no file"):
         mb.load_mjcf(tmp_path / "nowhere.xml")
@@ -176,3 +202,36 @@ def test_geoms_are_shapes():
     corners = mesh.vertices @ np.array(mesh.rotation).T + mesh.position  # MuJoCo moves meshes into their inertia axes
     expected = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     assert np.abs(corners[:, None] - expected[None]).sum(axis=2).min(axis=0).max() < 1e-6
+
+
+EQUALITIES = """
+<mujoco><worldbody>
+  <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0" ref="0.2"/><geom size="0.1" pos="0.5 0 0" contype="0"/>
+    <body name="b" pos="1 0 0"><joint name="jb" axis="0 1 0"/><geom size="0.1" pos="0.5 0 0" contype="0"/></body></body>
+  <body name="c" pos="2 0 1"><joint name="jc" type="slide" axis="1 0 0"/><geom size="0.1" contype="0"/></body>
+  <body name="d" pos="3 1 1"><freejoint/><geom size="0.1" pos="0.1 0 0" contype="0"/></body>
+</worldbody><equality>
+  <connect name="pin" body1="b" body2="c" anchor="1 0 0"/>
+  <weld name="glue" body1="c" body2="d"/>
+  <joint name="cam" joint1="jc" joint2="ja" polycoef="0.1 2 0.3 0 0"/>
+  <connect name="asleep" body1="b" body2="d" anchor="0 0 0" active="false"/>
+</equality></mujoco>
+"""
+
+
+def test_equality_constraints_become_loops_and_gears():
+    with pytest.warns(ModelWarning, match="equality constraints asleep \\(not active\\)"):
+        model = mb.load_mjcf(EQUALITIES)
+    assert [(c.name, c.kind) for c in model.constraints] == [("pin", "point"), ("glue", "weld"), ("cam", "gear")]
+    theirs = mujoco.MjModel.from_xml_string(EQUALITIES)
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = theirs.qpos0
+    data.qpos[:3] += [0.3, -0.2, 0.15]
+    mujoco.mj_forward(theirs, data)
+    system = mb.System(model)
+    g = system.constraint_residuals(data.qpos.copy())
+    # MuJoCo's residuals: positions in world axes here and in those of b there, angles near zero like sines
+    np.testing.assert_allclose(np.linalg.norm(g[:3]), np.linalg.norm(data.efc_pos[:3]), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(g[3:6]), np.linalg.norm(data.efc_pos[3:6]), atol=1e-12)
+    np.testing.assert_allclose(g[-1], data.efc_pos[9], atol=1e-12)
+    assert np.abs(system.constraint_residuals(theirs.qpos0.copy())[:9]).max() < 1e-12

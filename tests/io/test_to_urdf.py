@@ -1,5 +1,6 @@
 """Models written as URDF and read back move the same."""
 
+import re
 import warnings
 
 import numpy as np
@@ -64,6 +65,20 @@ def test_limits_damping_and_friction_survive():
     assert twin.name == "<r&b>"
     assert all(np.array_equal(x, y) for x, y in zip(twin.limits, model.limits, strict=True))
     assert np.array_equal(twin.damping, model.damping) and np.array_equal(twin.friction, model.friction)
+
+
+@pytest.mark.parametrize(("joint", "limits", "words"), [
+    (mb.revolute("x"), (-1, 2), "lower upper effort velocity"),
+    (mb.prismatic("x"), None, "lower upper effort velocity"),
+    (mb.revolute("x"), (-np.inf, np.inf, 3.0, np.inf), "effort velocity"),
+    (mb.revolute("x"), (-np.inf, np.inf, np.inf, 4.0), "effort velocity"),
+    (mb.revolute("x"), None, ""), (mb.free(), None, ""),
+])
+def test_limits_are_written_where_the_format_demands_them_or_there_are_some(joint, limits, words):
+    b = mb.ModelBuilder()
+    b.add_body("arm", joint=joint, mass=1, com=(0, 1, 0), inertia=(1, 1, 1), limits=limits)
+    found = re.findall("<limit (.*?)/>", b.build().to_urdf())
+    assert [re.sub('="[^"]*"', "", text) for text in found] == ([words] if words else [])
 
 
 @pytest.mark.parametrize(("joint", "options", "message"), [

@@ -10,6 +10,7 @@ import pytest
 
 import mbkern as mb
 from mbkern.errors import ModelError, ModelWarning
+from mbkern.io import xml
 
 HERE = Path(__file__).parent
 ARM, ROVER = HERE / "arm.urdf", HERE / "rover.urdf"
@@ -71,7 +72,7 @@ def test_agrees_with_pinocchio_on_real_robots():
         if b"<link" not in path.read_bytes():
             continue
         for floating_base in (False, True):
-            model = load(path, floating_base)
+            model = load(path, floating_base, mimic="free")  # as Pinocchio takes them
             if model.nv:
                 errors = PinUrdf(path, model, floating_base).compare()
                 assert (errors < TOLERANCE).all(), (path.name, floating_base, errors)
@@ -165,7 +166,10 @@ def test_mimic_joints():
     with pytest.raises(ModelError, match=r"<mimic> \(line 32\): joint 'open_too' mimics 'open'.*mimic=\"free\""):
         mb.load_urdf(ROVER, mimic="error")
     with pytest.warns(ModelWarning, match="mimic joints made coordinates of their own.*open_too"):
-        free = mb.load_urdf(ROVER)
+        free = mb.load_urdf(ROVER, mimic="free")
+    geared = load(ROVER)
+    assert geared.constraints[0].terms == (("open", (0.0, -1.0)),) and geared.constraints[0].offset == 0.1
+    assert geared.coordinate_names == free.coordinate_names
     fixed = load(ROVER, mimic="fix")
     assert "open_too" in free.coordinate_names and "open_too" not in fixed.coordinate_names
     assert fixed.body_specs[3].joint.elements[0].amount == 0.1  # the offset: where it is when the leader is at zero
@@ -270,7 +274,7 @@ BAD = {
     "only the world": ('<robot><link name="world"/></robot>', "line 1", "no link beside the world"),
     "another format": ("<urdf/>", "line 1", "expected <robot>"),
     "MJCF": ("<mujoco/>", "line 1", "load_mjcf reads it"),
-    "SDF": ('<sdf version="1.7"/>', "line 1", "this is SDF, which is not read"),
+    "SDF": ('<sdf version="1.7"/>', "line 1", "load_sdf reads it"),
     "xacro": (robot(a1, '<xacro:property name="width" value="0.2"/>'), "line 3", "xacro file.*expand it first"),
     "xacro value": (robot(link("a", "${m}")), "line 2", "xacro file.*expand it first"),
     "entity bomb": (BOMB, "line 2", "document type declaration"),
@@ -289,6 +293,13 @@ def test_bad_files_are_refused_with_their_line(case):
     with pytest.raises(ModelError, match=line) as caught:
         load(text, check_inertia=True, massless="error", mimic="error")
     assert caught.match(message)
+
+
+def test_elements_may_be_nested_as_deep_as_the_message_says():
+    parse = xml.parse
+    assert sum(1 for _ in parse(b"<a>" * 200 + b"</a>" * 200, "").walk()) == 200
+    with pytest.raises(ModelError, match="nested more than 200 deep"):
+        parse(b"<a>" * 201 + b"</a>" * 201, "")
 
 
 @pytest.mark.parametrize("garbage", [b"\x93\x07" * 5_000_000, b"<a" * 5_000_000, b"<a>" * 3_500_000, b"x" * 10_000_000])

@@ -32,6 +32,18 @@ def test_shapes_places_and_colours():
     assert (ball.kind, ball.size, ball.color) == ("sphere", (0.5,), (1, 0.5, 0, 0.4))
 
 
+def test_a_mesh_is_drawn_as_large_as_it_is_unless_a_scale_is_given():
+    plain, scaled = shapes(robot('<geometry><mesh filename="a.stl"/></geometry>',
+                                 '<geometry><mesh filename="a.stl" scale="2 3 4"/></geometry>'))
+    assert (plain.size, scaled.size) == ((1.0, 1.0, 1.0), (2.0, 3.0, 4.0))
+
+
+def test_colours_beyond_what_there_is_are_the_nearest_there_are():
+    [shape] = shapes(robot('<geometry><sphere radius="1"/></geometry>'
+                           '<material name="glow"><color rgba="-0.5 1.5 0.2 255"/></material>'))
+    assert shape.color == (0.0, 1.0, 0.2, 1.0)
+
+
 @pytest.mark.parametrize("geometry", ['<box size="1 2"/>', "<torus/>", '<sphere radius="-1"/>',
                                       '<mesh filename=""/>', '<mesh filename="a.stl" scale="1 0 1"/>'])
 def test_a_bad_shape_is_left_out_and_named(geometry):

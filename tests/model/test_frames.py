@@ -46,6 +46,17 @@ def check(model, seed=3):
         assert_close(given, wanted, 1e-13, "poses")
 
 
+@pytest.mark.parametrize(("height", "chained"), [(0.0, True), (0.5, False), (-0.5, False)])
+def test_frames_stay_with_heavy_bodies_of_small_inertia(height, chained):
+    """The common perpendicular is at the origin; a point-like body half a metre from there would lose its digits."""
+    builder = mb.ModelBuilder()
+    builder.add_body("a", joint=mb.revolute("z"), mass=5.0, com=(0.0, 1e-3, height), inertia=(1e-4, 1e-4, 1e-4))
+    builder.add_body("b", "a", mb.revolute("x"), mass=0.01, com=(0.0, 0.1, 0.0), inertia=(1e-3, 1e-3, 1e-3))
+    builder.add_body("c", "b", mb.revolute("z"), mass=0.01, com=(0.1, 0.0, 0.0), inertia=(1e-3, 1e-3, 1e-3),
+                     position=(0.0, 0.2, 0.0))
+    assert (node_rows(builder.build())[1, L.CASE] == L.CHAINED) == chained
+
+
 @pytest.mark.parametrize("tilt", [0.0, 1e-17, 1e-12, 1e-6, 1e-3, 0.1, 0.3, 0.31, 1.0, np.pi / 2, 3.0, np.pi, -1.2])
 @pytest.mark.parametrize("arms", [0, 1])
 def test_any_angle_between_axes(tilt, arms):
@@ -134,10 +145,10 @@ def test_trees_of_hinges_have_the_bits_of_the_general_code(make, n, seed):
 @pytest.mark.parametrize("joint", [mb.prismatic("x"), mb.universal("x", "y"), mb.ball(), mb.free(),
                                    [mb.rotate("z", mb.harmonic(0.2, 1.0)), mb.rotate("x")]])
 def test_other_trees_are_no_trees_of_hinges(joint):
-    assert mb.zoo.chain(3, joint).block[L.ONLY_HINGES] == 0.0
+    assert mb.zoo.chain(3, joint).block[L.ONLY_HINGES] <= 0.0
 
 
 def test_a_hinge_with_a_rotor_is_no_hinge():
     builder = mb.ModelBuilder()
     builder.add_body("arm", "world", mb.revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1), armature=0.1)
-    assert builder.build().block[L.ONLY_HINGES] == 0.0
+    assert builder.build().block[L.ONLY_HINGES] <= 0.0

@@ -43,4 +43,6 @@ def library():
     lib.rk4.argtypes, lib.rk4.restype = [f, user, number, number, count, DOUBLES, DOUBLES], ctypes.c_int
     lib.euler_like_cvode.argtypes = [f, user, number, number, DOUBLES, DOUBLES]
     lib.euler_like_cvode.restype = ctypes.c_int
+    lib.jacobian_like_cvode.argtypes = [f, user, f, user, number, DOUBLES, DOUBLES, DOUBLES]
+    lib.jacobian_like_cvode.restype = ctypes.c_int
     return lib

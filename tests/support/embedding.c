@@ -6,6 +6,10 @@ typedef struct { void *content; void *ops; } *N_Vector;
 typedef struct { long length; int own_data; double *data; } *Content;
 static double *N_VGetArrayPointer(N_Vector v) { return ((Content)v->content)->data; }
 #define MBKERN_SUNDIALS
+/* and for its dense matrix: column by column */
+typedef struct { long rows; double *data; } *SUNMatrix;
+static double *SUNDenseMatrix_Column(SUNMatrix A, long j) { return A->data + j * A->rows; }
+#define MBKERN_SUNDIALS_DENSE
 #include "mbkern.h"
 
 long nq(const void *user) { return mbkern_nq(user); }
@@ -55,4 +59,14 @@ int euler_like_cvode(mbkern_ode_status f, void *user, double t, double h, double
         return halvings;
     }
     return -1;
+}
+
+/* What CVODE does with a Jacobian: J column by column, through its signature. Returns what the function returned. */
+int jacobian_like_cvode(mbkern_ode_status f, void *user, mbkern_ode_jacobian jacobian, void *data, double t, double *y,
+                        double *room, double *columns) {
+    struct { long length; int own_data; double *data; } cy = {0, 0, y};
+    struct { void *content; void *ops; } vy = {&cy, NULL};
+    struct { long rows; double *data; } matrix = {mbkern_nq(user) + mbkern_nv(user), columns};
+    mbkern_cv_jac_data all = {{f, user}, jacobian, data, room};
+    return mbkern_cv_jac(t, (N_Vector)&vy, NULL, (SUNMatrix)&matrix, &all, NULL, NULL, NULL);
 }

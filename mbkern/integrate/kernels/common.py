@@ -9,7 +9,10 @@ from ...core.cabi import call_ode
 from ...core.jit import exact
 from ...core.number import get, put
 from .calls import load_double
-from .plan import CODE, N, N_QUATERNIONS, NFEV, QUATERNIONS, RHS, STATUS, T_BAD, USER, Y_BAD
+from .plan import (
+    CODE, H, LEG_ACCEPTED, LEG_BEGIN, LEG_END, N, N_QUATERNIONS, N_STEPS, NFEV, QUATERNIONS, RHS, SETTLED, STATUS,
+    T_BAD, USER, Y_BAD,
+)
 
 
 @exact
@@ -33,6 +36,26 @@ def evaluate(plan, num, t, work, y, out):
 
 
 @exact
+def time_of_step(plan, num, accepted):
+    """When so many steps of fixed length have been taken: the last one ends where the leg does."""
+    k = accepted - plan[LEG_ACCEPTED]
+    return num[LEG_END] if k == plan[N_STEPS] else num[LEG_BEGIN] + k * num[H]
+
+
+@exact
+def settled(plan, num, address, t, work, y):
+    """Place of the state that the function at `address` makes of the one at y: SETTLED; -1 when that failed."""
+    out = at(plan, SETTLED)
+    call_ode(address, t, work, y, work, out, plan[USER])
+    code = load_double(plan[STATUS])
+    if code != 0.0:
+        plan[CODE] = int(code)
+        num[T_BAD], plan[Y_BAD] = t, y
+        return -1
+    return out
+
+
+@exact
 def scale4(array, i, factor):
     """Multiply the four numbers from place i on."""
     for j in range(4):
@@ -40,12 +63,12 @@ def scale4(array, i, factor):
 
 
 @exact
-def inverse_length4(array, i):
-    """1 / length of the four numbers from place i on."""
+def square4(array, i):
+    """Square of the length of the four numbers from place i on."""
     square = 0.0
     for j in range(4):
         square += get(array, i + j) * get(array, i + j)
-    return 1.0 / sqrt(square)
+    return square
 
 
 @exact
@@ -53,7 +76,7 @@ def unit_quaternions(plan, array, y):
     """Scale the quaternions of the vector at y to length one."""
     for k in range(plan[N_QUATERNIONS]):
         i = y + plan[QUATERNIONS + k]
-        scale4(array, i, inverse_length4(array, i))
+        scale4(array, i, 1.0 / sqrt(square4(array, i)))
 
 
 @exact
@@ -61,7 +84,7 @@ def unit_quaternions_with_slopes(plan, work, y, slope):
     """The same, and the slopes f(t, y) along: the rate of a quaternion is linear in it, the rest does not change."""
     for k in range(plan[N_QUATERNIONS]):
         i = plan[QUATERNIONS + k]
-        factor = inverse_length4(work, y + i)
+        factor = 1.0 / sqrt(square4(work, y + i))
         scale4(work, y + i, factor)
         scale4(work, slope + i, factor)
 

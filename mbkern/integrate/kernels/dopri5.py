@@ -13,7 +13,7 @@ at t = 1e9 s an h that t + h rounds off would let the state run ahead of the clo
 
 from math import sqrt
 
-from ...core.jit import checked, exact
+from ...core.jit import exact
 from ...core.number import get, put
 from .common import at, evaluate, finite
 from .plan import (
@@ -48,7 +48,7 @@ def aimed_step(t, t_end, wanted, smallest, max_step):
     return resolved, span if abs(1.01 * resolved) >= abs(span) else resolved  # 1.01: no tiny step at the end
 
 
-@checked
+@exact
 def dopri5_step(plan, num, t, h, work):
     """Y_NEW and its slope K7 from Y and its slope K1; returns the error, NO_STEP when f failed."""
     n = plan[N]
@@ -119,7 +119,7 @@ def scaled_norm(plan, num, x, work):
     return sqrt(total / max(plan[N], 1))
 
 
-@checked
+@exact
 def first_step(plan, num, work):
     """Size of a first step whose error is about the tolerance; K1 is known."""
     n = plan[N]

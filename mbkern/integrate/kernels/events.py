@@ -5,21 +5,28 @@ position (the Illinois rule) to a few roundings of t. Two crossings of one g wit
 method that looks at the ends of steps only.
 """
 
-from ...core.jit import checked, exact
+from numpy import nan
+
+from ...core.jit import exact
 from .calls import call_event
-from .common import at
+from .common import at, settled
 from .dense import interpolate
 from .dopri5 import EPSILON
 from .plan import (
-    ADDRESS, DIRECTION, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, LEFT, MORE, N, N_EVENTS, SIDE, SPLIT, T, T_BAD, TEMP,
-    WORST, Y, Y_BAD, Y_NEW,
+    ADDRESS, DIRECTION, EVENT, EVENT_ROWS, EVENT_STOP, FAILED_EVENT, FRAME, LEFT, MORE, N, N_EVENTS, REVEAL, SIDE,
+    SPLIT, T, T_BAD, TEMP, WORST, Y, Y_BAD, Y_NEW,
 )
 
 
 @exact
 def event_value(plan, num, address, t, work, y):
     """g(t, y) for the vector at place y; where it is not a number (or g raised), T_BAD and Y_BAD say so."""
-    g = call_event(address, t, work, y, plan[SPLIT], plan[N] - plan[SPLIT])
+    if plan[REVEAL] != 0:
+        shown = settled(plan, num, plan[REVEAL], t, work, y)
+        if shown < 0:
+            return nan
+        y = shown
+    g = call_event(address, t, work, y, plan[SPLIT], plan[N] - plan[SPLIT], plan[FRAME])
     if not g == g:
         num[T_BAD], plan[Y_BAD] = t, y
     return g
@@ -30,15 +37,15 @@ def sign_of(g):
     return 1 if g > 0.0 else -1 if g < 0.0 else 0
 
 
-@checked
+@exact
 def start_events(plan, num, events, work):
     """Signs of all event functions at the beginning; MORE, or FAILED_EVENT when one is not a number."""
     for e in range(plan[N_EVENTS]):
-        g = event_value(plan, num, events[e, ADDRESS], num[T], work, at(plan, Y))
+        g = event_value(plan, num, events[e * EVENT + ADDRESS], num[T], work, at(plan, Y))
         if not g == g:
             plan[WORST] = e
             return FAILED_EVENT
-        events[e, SIDE] = sign_of(g)
+        events[e * EVENT + SIDE] = sign_of(g)
     return MORE
 
 
@@ -76,7 +83,7 @@ def locate(plan, num, address, t, h, g_end, side, work):
     return b
 
 
-@checked
+@exact
 def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y, work):
     """Write the crossings of the step from Y to Y_NEW in order of time.
 
@@ -88,14 +95,14 @@ def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y
     found = 0
     for e in range(count):
         theta_of[e] = 2.0
-        g = event_value(plan, num, events[e, ADDRESS], t + h, work, y_new)
+        g = event_value(plan, num, events[e * EVENT + ADDRESS], t + h, work, y_new)
         if not g == g:
             plan[WORST] = e
             return FAILED_EVENT, 0.0
-        side, new = events[e, SIDE], sign_of(g)
-        events[e, SIDE] = new
-        if side != 0 and new != side and events[e, DIRECTION] * side <= 0:
-            theta_of[e] = locate(plan, num, events[e, ADDRESS], t, h, g, side, work)
+        side, new = events[e * EVENT + SIDE], sign_of(g)
+        events[e * EVENT + SIDE] = new
+        if side != 0 and new != side and events[e * EVENT + DIRECTION] * side <= 0:
+            theta_of[e] = locate(plan, num, events[e * EVENT + ADDRESS], t, h, g, side, work)
             if theta_of[e] < 0.0:
                 plan[WORST] = e
                 return FAILED_EVENT, 0.0
@@ -112,8 +119,8 @@ def step_events(plan, num, t, h, events, theta_of, event_index, event_t, event_y
         event_t[row] = t + theta * h
         interpolate(plan, theta, work, event_y, row * plan[N])
         plan[EVENT_ROWS] = row + 1
-        if events[first, LEFT] > 0:
-            events[first, LEFT] -= 1
-            if events[first, LEFT] == 0:
+        if events[first * EVENT + LEFT] > 0:
+            events[first * EVENT + LEFT] -= 1
+            if events[first * EVENT + LEFT] == 0:
                 return EVENT_STOP, theta
     return MORE, 1.0

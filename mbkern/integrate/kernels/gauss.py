@@ -9,7 +9,7 @@ some tolerance would leave a bias that adds up over many steps. The stages start
 and y is summed with compensation (Hairer, Lubich & Wanner, Geometric Numerical Integration, sections VIII.5, VIII.6).
 """
 
-from ...core.jit import checked, exact
+from ...core.jit import exact
 from ...core.number import get, put
 from .common import at, evaluate, finite
 from .newton import factor, jacobian, solve
@@ -22,6 +22,7 @@ from .tableaus import GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
 ROUND_OFF = 2e-16  # a change of the stages below this part of the state is none
 ACCEPTABLE = 1e-10  # where changes stop to shrink below this part of the state, rounding is all that is left
 MOST_ITERATIONS = 60
+MOST_GROWN = 3  # times that the change of the stages may grow
 SLOW = 12  # Newton iterations after which the Jacobian is taken anew
 CONVERGED, NOT_CONVERGED, NO_STAGES, NEWTON_NEEDED = 0, 1, 2, 3
 
@@ -128,31 +129,50 @@ def newton_stages(plan, num, t, h, work, matrix, pivots):
     return relative(plan, h, dq, dp, q_slope, p_slope, work)
 
 
-@checked
-def iterate(plan, num, t, h, work, matrix, pivots):
-    """Iterate the stages until rounding is all that is left."""
+@exact
+def judged(plan, change, before, count, grown):
+    """Code of an iteration (NOT_CONVERGED: go on), and how often the change has grown."""
+    plan[ITERATIONS] += 1
+    if change < 0.0:
+        return NO_STAGES, grown
+    if settled(change, before):
+        if count >= SLOW:
+            plan[FACTORED] = 0
+        return CONVERGED, grown
+    return NOT_CONVERGED, grown + (change >= before)
+
+
+@exact
+def iterate(plan, num, t, h, work):
+    """Fixed-point iteration of the stages until rounding is all that is left."""
     before, grown = 1e300, 0
     for count in range(MOST_ITERATIONS):
-        if plan[NEWTON] == 0:
-            change = sweep_stages(plan, num, t, h, work)
-        else:
-            change = newton_stages(plan, num, t, h, work, matrix, pivots)
-        plan[ITERATIONS] += 1
-        if change < 0.0:
-            return NO_STAGES
-        if settled(change, before):
-            if count >= SLOW:
-                plan[FACTORED] = 0
-            return CONVERGED
-        if change >= before:
-            grown += 1
-            if grown > 3:
-                return NOT_CONVERGED
+        change = sweep_stages(plan, num, t, h, work)
+        code, grown = judged(plan, change, before, count, grown)
+        if code != NOT_CONVERGED:
+            return code
+        if grown > MOST_GROWN:
+            break
         before = change
     return NOT_CONVERGED
 
 
-@checked
+@exact
+def iterate_newton(plan, num, t, h, work, matrix, pivots):
+    """The same by Newton iteration."""
+    before, grown = 1e300, 0
+    for count in range(MOST_ITERATIONS):
+        change = newton_stages(plan, num, t, h, work, matrix, pivots)
+        code, grown = judged(plan, change, before, count, grown)
+        if code != NOT_CONVERGED:
+            return code
+        if grown > MOST_GROWN:
+            break
+        before = change
+    return NOT_CONVERGED
+
+
+@exact
 def prepare_newton(plan, num, t, h, work, matrix, pivots):
     """Jacobian at (t, y) and the factors; False when f failed or they are singular."""
     n = plan[N]
@@ -174,27 +194,10 @@ def restart_stages(plan, num, t, work):
     return True
 
 
-@checked
-def gauss_step(plan, num, t, h, work, matrix, pivots):
-    """Y_NEW from Y; CONVERGED, NOT_CONVERGED, NO_STAGES (f failed) or NEWTON_NEEDED (and `matrix` has no room for it).
-
-    K1 is needed in the first step only.
-    """
+@exact
+def end_step(plan, h, work):
+    """Y_NEW from Y and the stages."""
     n, s = plan[N], plan[STAGES]
-    guess_stages(plan, work)
-    code = NOT_CONVERGED
-    if plan[NEWTON] == 0 or plan[FACTORED] == 1:
-        code = iterate(plan, num, t, h, work, matrix, pivots)
-    if code != CONVERGED:  # fixed-point iteration gives way to Newton, an old Jacobian to a new one
-        if matrix.shape[0] == 0:
-            plan[STARTED] = 0
-            return NEWTON_NEEDED
-        plan[NEWTON], plan[CODE] = 1, 0
-        if not restart_stages(plan, num, t, work) or not prepare_newton(plan, num, t, h, work, matrix, pivots):
-            return NO_STAGES if plan[CODE] != 0 else NOT_CONVERGED
-        code = iterate(plan, num, t, h, work, matrix, pivots)
-        if code != CONVERGED:
-            return code
     y, y_new, lost, k = at(plan, Y), at(plan, Y_NEW), at(plan, LOST), at(plan, K2)
     for i in range(n):
         total = 0.0
@@ -202,4 +205,42 @@ def gauss_step(plan, num, t, h, work, matrix, pivots):
             total += GAUSS_B[s, m] * get(work, k + m * n + i)
         add_compensated(work, i, y, y_new, lost, h * total)
     plan[STARTED] = 1
+
+
+@exact
+def fixed_point_step(plan, num, t, h, work):
+    """Y_NEW from Y; CONVERGED, or NEWTON_NEEDED. K1 is needed in the first step only."""
+    guess_stages(plan, work)
+    if iterate(plan, num, t, h, work) != CONVERGED:
+        plan[STARTED] = 0
+        return NEWTON_NEEDED
+    end_step(plan, h, work)
     return CONVERGED
+
+
+@exact
+def newton_step(plan, num, t, h, work, matrix, pivots):
+    """The same where there is room for matrices; CONVERGED, NOT_CONVERGED or NO_STAGES (f failed)."""
+    guess_stages(plan, work)
+    code = NOT_CONVERGED
+    if plan[NEWTON] == 0:
+        code = iterate(plan, num, t, h, work)
+    elif plan[FACTORED] == 1:
+        code = iterate_newton(plan, num, t, h, work, matrix, pivots)
+    if code != CONVERGED:  # fixed-point iteration gives way to Newton, an old Jacobian to a new one
+        plan[NEWTON], plan[CODE] = 1, 0
+        if not restart_stages(plan, num, t, work) or not prepare_newton(plan, num, t, h, work, matrix, pivots):
+            return NO_STAGES if plan[CODE] != 0 else NOT_CONVERGED
+        code = iterate_newton(plan, num, t, h, work, matrix, pivots)
+        if code != CONVERGED:
+            return code
+    end_step(plan, h, work)
+    return CONVERGED
+
+
+@exact
+def gauss_step(plan, num, t, h, work, matrix, pivots):
+    """Whichever of the two there is room for."""
+    if matrix.shape[0] == 0:
+        return fixed_point_step(plan, num, t, h, work)
+    return newton_step(plan, num, t, h, work, matrix, pivots)

@@ -4,15 +4,19 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ...core.arguments import UNKNOWN, data_of, integers_at
 from ...core.checks import CALLBACK_FAILED, NOT_FINITE
-from ...core.jit import checked, exact
-from ...core.lanes import ROW, add_sizes, call_lanes
-from ...core.number import LANES, all_at_most, get, lanes_at, put, root
+from ...core.jit import c_function, exact
+from ...core.lanes import call_lanes
+from ...core.number import LANES, all_at_most, array_at, array_of, get, lanes_at, put, root
+from ...core.operations import ROW, add_sizes
+from .calls import call
 from .lane_plan import (
-    BLOCK, CALL_TAU, CODES, EACH_TAU, FAIL, FAULT, FAULT_IN, FAULT_STATE, FAULT_TIME, FIRST, IN_TAU, MOVED, N,
-    N_QUATERNIONS, NO_TAU, NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS, STATE, T_ASKED, T_BAD, T_EVAL, TAU, TAU_CALL,
-    VECTORS,
+    AT_ATOL, AT_DONE, AT_LANE, AT_NUM, AT_SCRATCH, AT_TAU, AT_VECTORS, AT_WHO, BLOCK, CALL_TAU, CODES, EACH_TAU,
+    EVALUATE, FAIL, FAULT, FAULT_IN, FAULT_STATE, FAULT_TIME, FIRST, IN_TAU, LANE, MOVED, N, N_QUATERNIONS, NO_TAU,
+    NQ, NV, ONE_TAU, OWN, QUATERNIONS, RHS, STATE, T_ASKED, T_BAD, T_EVAL, TAU, TAU_CALL, VECTORS, WHO,
 )
+from .plan import NUM
 
 
 @intrinsic
@@ -24,6 +28,26 @@ def call_user(typingctx, address, t, q, p, out, index, done):
         builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
         return context.get_dummy_value()
     return types.void(types.intp, types.float64, *[types.intp] * 5), codegen
+
+
+@intrinsic
+def integer_lanes_at(typingctx, address, size):
+    """An array of `size` rows of LANES integers at an address."""
+    array_type = types.Array(types.int64, 2, "C")
+
+    def codegen(context, builder, sig, args):
+        return array_of(context, builder, array_type, args[0], [args[1]])
+    return array_type(types.intp, types.intp), codegen
+
+
+@exact
+def opened(address):
+    """The plan at an address, and the arrays num, lane, who, vectors, atol."""
+    plan = integers_at(address, QUATERNIONS)
+    n = plan[N]
+    plan = integers_at(address, QUATERNIONS + plan[N_QUATERNIONS])
+    return (plan, array_at(plan[AT_NUM], NUM), lanes_at(plan[AT_LANE], LANE), integer_lanes_at(plan[AT_WHO], WHO),
+            lanes_at(plan[AT_VECTORS], VECTORS * n), array_at(plan[AT_ATOL], n))
 
 
 @exact
@@ -66,7 +90,7 @@ def column_finite(vectors, n, source, k):
 @exact
 def check_finite(vectors, n, source, who):
     """FAIL of the lanes where a number of a vector is not finite. As a rule the sums are small, that is all."""
-    sizes = add_sizes(0.0 * get(vectors, source * n), lanes_at(vectors.ctypes.data + ROW * n * source, n))
+    sizes = add_sizes(0.0 * get(vectors, source * n), lanes_at(data_of(vectors) + ROW * n * source, n))
     if all_at_most(sizes, 1e300):
         return
     for k in range(LANES):
@@ -75,11 +99,12 @@ def check_finite(vectors, n, source, who):
 
 
 @exact
-def put_forces(plan, who, vectors, tau, k):
+def put_forces(plan, who, vectors, k):
     """Joint forces that do not change, for the state in lane k."""
     row = who[STATE, k] if plan[TAU] == EACH_TAU else 0
+    tau = array_at(plan[AT_TAU], UNKNOWN)
     for j in range(plan[NV]):
-        vectors[VECTORS * plan[N] + j, k] = tau[row, j]
+        vectors[VECTORS * plan[N] + j, k] = tau[row * plan[NV] + j]
 
 
 @exact
@@ -94,37 +119,35 @@ def note_fault(plan, which, state, t, scratch):
 
 
 @exact
-def ask_forces(plan, lane, who, vectors, source, scratch, done):
+def ask_forces(plan, lane, who, vectors, source):
     """Joint forces of the user's function for the states in all lanes."""
     n, nq, nv = plan[N], plan[NQ], plan[NV]
-    y, out = scratch[:n], scratch[n:n + nv]
+    scratch, done = array_at(plan[AT_SCRATCH], n + nv + FAULT + n), integers_at(plan[AT_DONE], 1)
+    y, out = plan[AT_SCRATCH], plan[AT_SCRATCH] + 8 * n
     for k in range(LANES):
         if who[STATE, k] >= 0 and who[FAIL, k] == 0:
-            column_out(vectors, n, source, k, y)
+            column_out(vectors, n, source, k, scratch)
             for j in range(nv):
-                out[j] = 0.0
+                scratch[n + j] = 0.0
             done[0] = 0
-            call_user(plan[TAU_CALL], lane[T_EVAL, k], y.ctypes.data, y.ctypes.data + 8 * nq, out.ctypes.data,
-                      plan[FIRST] + who[STATE, k], done.ctypes.data)
+            call_user(plan[TAU_CALL], lane[T_EVAL, k], y, y + 8 * nq, out, plan[FIRST] + who[STATE, k], plan[AT_DONE])
             if done[0] == 0:
                 who[FAIL, k] = CALLBACK_FAILED
                 lane[T_BAD, k] = lane[T_EVAL, k]
                 note_fault(plan, IN_TAU, who[STATE, k], lane[T_EVAL, k], scratch)
             for j in range(nv):
-                vectors[VECTORS * n + j, k] = out[j]
+                vectors[VECTORS * n + j, k] = scratch[n + j]
 
 
-@checked
-def evaluate(plan, lane, who, vectors, tau, scratch, done, source, target):
-    """f at the times T_EVAL and the states in vector `source`, to vector `target`; FAIL says of which there is none.
-
-    A lane without a value gets a harmless state in `source` (and no meaning in `target`).
-    """
+@c_function(types.intp(types.intp, types.intp, types.intp))
+def evaluate_lanes(address, source, target):
+    """`evaluate` for the plan at an address."""
+    plan, _, lane, who, vectors, _ = opened(address)
     n, kind = plan[N], plan[TAU]
     if kind == CALL_TAU:
-        ask_forces(plan, lane, who, vectors, source, scratch, done)
+        ask_forces(plan, lane, who, vectors, source)
     put(lane, T_ASKED, get(lane, T_EVAL))
-    at, own = vectors.ctypes.data, lane.ctypes.data
+    at, own = plan[AT_VECTORS], plan[AT_LANE]
     forces = at + ROW * VECTORS * n
     call_lanes(plan[RHS], own + ROW * T_EVAL, at + ROW * n * source, 0 if kind == NO_TAU else forces,
                at + ROW * n * target, own + ROW * CODES, plan[BLOCK], plan[OWN], forces + ROW * plan[NV])
@@ -134,7 +157,17 @@ def evaluate(plan, lane, who, vectors, tau, scratch, done, source, target):
                 who[FAIL, k] = int(lane[CODES, k])
                 lane[T_BAD, k] = lane[T_ASKED, k]
             if who[STATE, k] >= 0 and (kind == EACH_TAU or kind == ONE_TAU):
-                put_forces(plan, who, vectors, tau, k)
+                put_forces(plan, who, vectors, k)
+    return 0
+
+
+@exact
+def evaluate(plan, source, target):
+    """f at the times T_EVAL and the states in vector `source`, to vector `target`; FAIL says of which there is none.
+
+    A lane without a value gets a harmless state in `source` (and no meaning in `target`).
+    """
+    call(plan[EVALUATE], (data_of(plan), source, target))
 
 
 @exact

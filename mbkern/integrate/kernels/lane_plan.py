@@ -1,6 +1,6 @@
 """Where things are in a run on lanes: each lane carries a state of its own, with its own time and step.
 
-plan      int64: the ODE, the method, what to write, which states are still to do
+plan      int64: the ODE, the method, what to write, which states are still to do, where the other arrays are
 num       float64: times and tolerances that all states share (places T0, T_END, H, MAX_STEP, RTOL of `.plan`)
 who       int64, (rows, LANES): which state a lane carries, and its counters
 lane      float64, (rows, LANES): its time, steps and errors
@@ -19,7 +19,10 @@ BUDGET = 13  # steps before a chunk returns
 NEXT, END = 14, 15  # the next state to begin, and the end of the piece
 DONE = 16  # states that have come to their end
 FIRST = 17  # number that user functions get for the first state
-N_QUATERNIONS, QUATERNIONS = 18, 19  # places of the quaternions in y from here on
+AT_NUM, AT_WHO, AT_LANE, AT_VECTORS, AT_ATOL, AT_TAU, AT_SCRATCH, AT_DONE = 18, 19, 20, 21, 22, 23, 24, 25  # addresses
+# addresses of functions, each compiled when a run needs it: f on all lanes, the step, the search for a first one
+EVALUATE, ADVANCE, SEEK = 26, 27, 28
+N_QUATERNIONS, QUATERNIONS = 29, 30  # places of the quaternions in y from here on
 
 NO_TAU, ONE_TAU, EACH_TAU, CALL_TAU = 0, 1, 2, 3
 WRITE_TIMES, REDUCE_TIMES, REDUCE_STEPS = 0, 1, 2  # OUTPUT

@@ -7,30 +7,31 @@ depend on its neighbours.
 
 from math import sqrt
 
+from ...core.arguments import data_of
 from ...core.checks import CALLBACK_FAILED, OK
-from ...core.entry import UNKNOWN
 from ...core.jit import checked, exact
-from ...core.lanes import lane_code, put_constants
-from ...core.number import LANES, array_at, lanes_at
+from ...core.lanes import put_constants, state_code
+from ...core.number import LANES
+from ...core.operations import ROW
+from .calls import call
 from .dopri5 import NO_STEP, aimed_step, next_step, smallest_step
 from .lane_common import (
     call_user, check_finite, column_out, copy_column, copy_moved, evaluate, note_fault, put_forces,
-    unit_lane_quaternions,
 )
 from .lane_plan import (
-    BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, IN_REDUCE, K1, K3, K4, K5, K6, K7, LOST,
-    METHOD, MOVED, N, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, N_QUATERNIONS, N_STEPS, OUTPUT, QUATERNIONS,
-    REDUCE_CALL, REDUCE_STEPS, REJECTED, SEEKING, SLOPES, STARTED, STATE, STEP, STEPS, STEP_COLLAPSED, TAU, TIME, T_BAD,
-    T_EVAL, T_NEW, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
+    ADVANCE, BLOCK, BUDGET, CALL_TAU, DONE, END, ERROR, ERROR_OLD, FAIL, FIRST, FRESH, IN_REDUCE, K1, K3, K4, K5, K6,
+    K7, LOST, METHOD, MOVED, N, NEW, NEW_SLOPE, NEXT, NEXT_EVAL, NO_TAU, NQ, NV, N_QUATERNIONS, N_STEPS, OUTPUT,
+    QUATERNIONS, REDUCE_CALL, REDUCE_STEPS, REJECTED, SEEK, SEEKING, SLOPES, STARTED, STATE, STEP, STEPS,
+    STEP_COLLAPSED, TAU, TIME, T_BAD, T_EVAL, T_NEW, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
 )
-from .lane_steps import dopri5_lanes, end_slopes, first_steps, midpoint_lanes, rk4_lanes
+from .lane_steps import end_slopes
 from .plan import DOPRI5, FINISHED, H, MAX_STEP, MORE, RK4, T0, T_END
 from .stages import between, dopri5_bulge, hermite
 
 
 # ---- the life of a state in a lane ----
 @exact
-def begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own, k):
+def begin_state(plan, num, lane, who, vectors, Q0, P0, places, values, own, k):
     """Put the next state into lane k; the code of what is wrong with it."""
     n, nq, nv = plan[N], plan[NQ], plan[NV]
     s = plan[NEXT]
@@ -52,11 +53,10 @@ def begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own,
         vectors[LOST * n + i, k] = 0.0
     put_constants(places, values, s, own, k)
     if plan[TAU] != NO_TAU and plan[TAU] != CALL_TAU:
-        put_forces(plan, who, vectors, tau, k)
+        put_forces(plan, who, vectors, k)
     at = vectors.ctypes.data
-    forces = lanes_at(at + 8 * LANES * VECTORS * n, 0 if plan[TAU] == NO_TAU or plan[TAU] == CALL_TAU else nv)
-    code = lane_code(array_at(plan[BLOCK], UNKNOWN), lane[TIME], vectors[Y * n:Y * n + nq],
-                     vectors[Y * n + nq:Y * n + n], forces, k)
+    forces = 0 if plan[TAU] == NO_TAU or plan[TAU] == CALL_TAU else at + ROW * VECTORS * n
+    code = state_code(plan[BLOCK], lane.ctypes.data + ROW * TIME, at + ROW * Y * n, forces, k)
     if code == OK:
         unit_column(plan, vectors, k)
     return code
@@ -173,7 +173,7 @@ def give_first(plan, num, who, vectors, times, out_q, out_p, kept, scratch, done
 
 # ---- steps ----
 @exact
-def refresh(plan, num, lane, who, vectors, atol, tau, scratch, done):
+def refresh(plan, lane, who, vectors):
     """K1 where it is not known yet, and the first step of new states."""
     n, wanted = plan[N], 0
     for k in range(LANES):
@@ -182,7 +182,7 @@ def refresh(plan, num, lane, who, vectors, atol, tau, scratch, done):
         lane[T_EVAL, k] = lane[TIME, k]
     if wanted == 0:
         return
-    evaluate(plan, lane, who, vectors, tau, scratch, done, Y, NEW_SLOPE)
+    evaluate(plan, Y, NEW_SLOPE)
     seeking = 0
     for k in range(LANES):
         if who[STATE, k] < 0:
@@ -195,7 +195,7 @@ def refresh(plan, num, lane, who, vectors, atol, tau, scratch, done):
             who[SEEKING, k] = 1
             seeking += 1
     if seeking > 0:
-        first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done)
+        call(plan[SEEK], (data_of(plan),))
 
 
 @exact
@@ -237,21 +237,21 @@ def judge(num, lane, who, k):
 
 
 @checked
-def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, own, times, out_q, out_p, kept, status,
-              reached, failed_at, counts, scratch, done):
+def run_lanes(plan, num, who, lane, vectors, Q0, P0, places, values, own, times, out_q, out_p, kept, status, reached,
+              failed_at, counts, scratch, done):
     """Steps until all states of the piece are done or the budget is used up."""
     n, method = plan[N], plan[METHOD]
     for _ in range(plan[BUDGET]):
         busy = 0
         for k in range(LANES):
             while who[STATE, k] < 0 and plan[NEXT] < plan[END]:
-                code = begin_state(plan, num, lane, who, vectors, Q0, P0, tau, places, values, own, k)
+                code = begin_state(plan, num, lane, who, vectors, Q0, P0, places, values, own, k)
                 if code != OK:
                     end_state(plan, lane, who, code, status, reached, failed_at, counts, k)
             busy += who[STATE, k] >= 0
         if busy == 0:
             return FINISHED
-        refresh(plan, num, lane, who, vectors, atol, tau, scratch, done)
+        refresh(plan, lane, who, vectors)
         for k in range(LANES):
             if who[STATE, k] < 0:
                 continue
@@ -263,18 +263,11 @@ def run_lanes(plan, num, who, lane, vectors, atol, Q0, P0, tau, places, values, 
                 end_state(plan, lane, who, who[FAIL, k], status, reached, failed_at, counts, k)
             else:
                 aim(plan, num, lane, who, k)
-        if method == DOPRI5:
-            dopri5_lanes(plan, num, lane, who, vectors, atol, tau, scratch, done)
-            unit_lane_quaternions(plan, vectors, Y_NEW, K7)
-        elif method == RK4:
-            rk4_lanes(plan, num, lane, who, vectors, tau, scratch, done)
-            unit_lane_quaternions(plan, vectors, Y_NEW, -1)
-        else:
-            midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done)
+        call(plan[ADVANCE], (data_of(plan),))
         if method != DOPRI5:
             check_finite(vectors, n, Y_NEW, who)
             if plan[SLOPES] != 0:
-                end_slopes(plan, lane, who, vectors, tau, scratch, done)
+                end_slopes(plan, lane)
         known = method == DOPRI5 or plan[SLOPES] != 0  # f at the end of the step
         for k in range(LANES):
             who[MOVED, k] = 0

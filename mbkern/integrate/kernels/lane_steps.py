@@ -1,21 +1,23 @@
 """One step of each method on all lanes: the arithmetic of :mod:`.stages`, f on all lanes in between.
 
-Each lane has its own time. FAIL tells afterwards in which lanes f had no value; what they carry means nothing then.
+Functions that are compiled by themselves and called by address, with that of the plan. Each lane has its own time. FAIL
+tells afterwards in which lanes f had no value; what they carry means nothing then.
 """
 
 from math import sqrt
 
-from ...core.jit import checked, exact
+from ...core.jit import c_function, exact
 from ...core.number import LANES, get, larger, magnitude, put
+from .calls import PART
 from .dopri5 import NO_STEP
 from .gauss import MOST_ITERATIONS, settled
-from .lane_common import column_finite, copy_column, evaluate
+from .lane_common import column_finite, copy_column, evaluate, opened, unit_lane_quaternions
 from .lane_plan import (
     BEFORE, D0, D1, DP, DQ, ERROR, FAIL, GROWN, ITERATING, K1, K2, K3, K4, K5, K6, K7, LOST, N, NEW_SLOPE,
     NOT_CONVERGED, NQ, SEEKING, SIZE_P, SIZE_Q, SLOPE_P, SLOPE_Q, STAGE, STARTED, STATE, STEP, T_EVAL, T_NEW, TIME,
     WANTED, Y, Y_NEW, ZERO,
 )
-from .plan import H, MAX_STEP, RTOL, T0, T_END
+from .plan import H, MAX_STEP, MORE, RTOL, T0, T_END
 from .stages import (
     add_compensated, along, dopri5_end, dopri5_error, dopri5_stage2, dopri5_stage3, dopri5_stage4, dopri5_stage5,
     dopri5_stage6, first_step_of, first_try, relative_change, rk4_end,
@@ -29,51 +31,57 @@ def stage_times(lane, part):
     put(lane, T_EVAL, get(lane, TIME) + part * get(lane, STEP))
 
 
-@checked
-def rk4_lanes(plan, num, lane, who, vectors, tau, scratch, done):
+@c_function(PART)
+def rk4_lanes(address):
     """Y_NEW from Y and its slope K1; see `rk4`."""
+    plan, num, lane, _, vectors, _ = opened(address)
     n, h = plan[N], num[H]
     y, y_new, stage = Y * n, Y_NEW * n, STAGE * n
     k1, k2, k3, k4 = K1 * n, K2 * n, K3 * n, K4 * n
     half = 0.5 * h
     along(vectors, n, y, half, k1, stage)
     put(lane, T_EVAL, get(lane, TIME) + half)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K2)
+    evaluate(plan, STAGE, K2)
     along(vectors, n, y, half, k2, stage)
     put(lane, T_EVAL, get(lane, TIME) + half)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K3)
+    evaluate(plan, STAGE, K3)
     along(vectors, n, y, h, k3, stage)
     put(lane, T_EVAL, get(lane, TIME) + h)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K4)
+    evaluate(plan, STAGE, K4)
     rk4_end(vectors, n, y, h, k1, k2, k3, k4, y_new)
+    unit_lane_quaternions(plan, vectors, Y_NEW, -1)
+    return MORE
 
 
 # ---- Dormand-Prince ----
-@checked
-def dopri5_lanes(plan, num, lane, who, vectors, atol, tau, scratch, done):
+@c_function(PART)
+def dopri5_lanes(address):
     """Y_NEW and its slope K7 from Y and its slope K1, and the ERROR of each lane; see `dopri5`."""
+    plan, num, lane, who, vectors, atol = opened(address)
     n, h = plan[N], get(lane, STEP)
     y, y_new, stage = Y * n, Y_NEW * n, STAGE * n
     k1, k2, k3, k4, k5, k6 = K1 * n, K2 * n, K3 * n, K4 * n, K5 * n, K6 * n
     dopri5_stage2(vectors, n, y, h, k1, stage)
     stage_times(lane, C2)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K2)
+    evaluate(plan, STAGE, K2)
     dopri5_stage3(vectors, n, y, h, k1, k2, stage)
     stage_times(lane, C3)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K3)
+    evaluate(plan, STAGE, K3)
     dopri5_stage4(vectors, n, y, h, k1, k2, k3, stage)
     stage_times(lane, C4)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K4)
+    evaluate(plan, STAGE, K4)
     dopri5_stage5(vectors, n, y, h, k1, k2, k3, k4, stage)
     stage_times(lane, C5)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K5)
+    evaluate(plan, STAGE, K5)
     dopri5_stage6(vectors, n, y, h, k1, k2, k3, k4, k5, stage)
     put(lane, T_EVAL, get(lane, TIME) + h)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K6)
+    evaluate(plan, STAGE, K6)
     dopri5_end(vectors, n, y, h, k1, k3, k4, k5, k6, y_new)
     put(lane, T_EVAL, get(lane, TIME) + h)
-    evaluate(plan, lane, who, vectors, tau, scratch, done, Y_NEW, K7)
+    evaluate(plan, Y_NEW, K7)
     put_errors(plan, num, lane, who, vectors, atol)
+    unit_lane_quaternions(plan, vectors, Y_NEW, K7)
+    return MORE
 
 
 @exact
@@ -104,9 +112,10 @@ def scaled_column(plan, num, vectors, atol, source, other, k):
     return sqrt(total / n)
 
 
-@checked
-def first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done):
+@c_function(PART)
+def first_steps(address):
     """WANTED of the lanes that are SEEKING, from Y and its slope K1; see `dopri5.first_step`."""
+    plan, num, lane, who, vectors, atol = opened(address)
     n = plan[N]
     span = num[T_END] - num[T0]
     sign = 1.0 if span > 0.0 else -1.0
@@ -126,7 +135,7 @@ def first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done):
                 lane[T_EVAL, k] = lane[TIME, k] + h
                 for i in range(n):
                     vectors[STAGE * n + i, k] = vectors[Y * n + i, k] + h * vectors[K1 * n + i, k]
-        evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, K2)
+        evaluate(plan, STAGE, K2)
         left = 0
         for k in range(LANES):
             if who[SEEKING, k] != 0:
@@ -144,6 +153,7 @@ def first_steps(plan, num, lane, who, vectors, atol, tau, scratch, done):
             break
     for k in range(LANES):
         who[SEEKING, k] = 0
+    return MORE
 
 
 # ---- implicit midpoint ----
@@ -168,12 +178,13 @@ def put_change(plan, lane, vectors):
     put(lane, DP, change); put(lane, SLOPE_P, slope); put(lane, SIZE_P, size)
 
 
-@checked
-def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
+@c_function(PART)
+def midpoint_lanes(address):
     """Y_NEW from Y by fixed-point iteration in every lane until rounding is all that is left in it; see `gauss`.
 
     There is no Newton iteration here: it would need a matrix for each state.
     """
+    plan, num, lane, who, vectors, _ = opened(address)
     n, h = plan[N], num[H]
     for k in range(LANES):
         who[ITERATING, k] = who[STATE, k] >= 0
@@ -184,7 +195,7 @@ def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
     for _ in range(MOST_ITERATIONS):
         along(vectors, n, Y * n, 0.5 * h, K2 * n, STAGE * n)  # the same bits as h (k / 2)
         put(lane, T_EVAL, get(lane, TIME) + 0.5 * h)
-        evaluate(plan, lane, who, vectors, tau, scratch, done, STAGE, NEW_SLOPE)
+        evaluate(plan, STAGE, NEW_SLOPE)
         put_change(plan, lane, vectors)
         left = 0
         for k in range(LANES):
@@ -213,10 +224,11 @@ def midpoint_lanes(plan, num, lane, who, vectors, tau, scratch, done):
         who[STARTED, k] = 1
     for i in range(n):
         add_compensated(vectors, i, Y * n, Y_NEW * n, LOST * n, h * get(vectors, K2 * n + i))
+    return MORE
 
 
 @exact
-def end_slopes(plan, lane, who, vectors, tau, scratch, done):
+def end_slopes(plan, lane):
     """K7 = f at Y_NEW and T_NEW."""
     put(lane, T_EVAL, get(lane, T_NEW))
-    evaluate(plan, lane, who, vectors, tau, scratch, done, Y_NEW, K7)
+    evaluate(plan, Y_NEW, K7)

@@ -5,15 +5,17 @@ The stage slopes solve k_i - f(t + c_i h, y + h sum_j a_ij k_j) = 0. With the Ja
     (E - h A x J) dk = f(...) - k,   k += dk
 
 (x: the Kronecker product; E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., section IV.8).
-J is taken by differences, W = E - h A x J is factored once and kept while the iteration converges fast.
+J is exact where the plan has its address, else taken by differences; W = E - h A x J is factored once and kept while
+the iteration converges fast.
 
 `matrix` holds W, row by row, and behind it J and a right-hand side; `pivots` the rows chosen by the factorization.
 """
 
+from ...core.cabi import call_ode
 from ...core.jit import checked, exact
 from ...core.number import get, put
 from .common import at, evaluate, finite
-from .plan import K6, K7, N, STAGES, TEMP, Y
+from .plan import DESK, JACOBIAN, K6, K7, N, STAGES, TEMP, Y
 from .tableaus import GAUSS_A
 
 DIFFERENCE = 1.5e-8  # square root of the rounding unit
@@ -21,7 +23,17 @@ DIFFERENCE = 1.5e-8  # square root of the rounding unit
 
 @checked
 def jacobian(plan, num, t, work, J):
-    """J = df/dy at (t, y) by differences, row by row; False when f failed."""
+    """J = df/dy at (t, y), row by row; False when f failed."""
+    n = plan[N]
+    if plan[JACOBIAN] != 0:
+        call_ode(plan[JACOBIAN], t, work, at(plan, Y), J, 0, plan[DESK])
+        return finite(J, 0, n * n)
+    return by_differences(plan, num, t, work, J)
+
+
+@checked
+def by_differences(plan, num, t, work, J):
+    """The same by differences of f."""
     n = plan[N]
     y, moved, slope, slope_moved = at(plan, Y), at(plan, TEMP), at(plan, K7), at(plan, K6)
     if not evaluate(plan, num, t, work, y, slope):
@@ -44,7 +56,7 @@ def jacobian(plan, num, t, work, J):
 
 @checked
 def factor(plan, h, J, W, pivots):
-    """W = L U with partial pivoting; False when it is singular."""
+    """W and its factors; False when it is singular."""
     n, s = plan[N], plan[STAGES]
     m = s * n
     for a in range(s):
@@ -54,6 +66,12 @@ def factor(plan, h, J, W, pivots):
                 for j in range(n):
                     W[row + b * n + j] = -h * GAUSS_A[s, a, b] * J[i * n + j]
             W[row + a * n + i] += 1.0
+    return eliminate(m, W, pivots)
+
+
+@checked
+def eliminate(m, W, pivots):
+    """W = L U with partial pivoting; False when it is singular."""
     for c in range(m):
         best = c
         for r in range(c + 1, m):
@@ -91,3 +109,34 @@ def solve(m, W, pivots, x):
         for j in range(r + 1, m):
             total -= W[r * m + j] * x[j]
         x[r] = total / W[r * m + r]
+
+
+@exact
+def solve_columns(m, W, pivots, x, begin, columns):
+    """X = W^-1 X for `columns` right-hand sides side by side, row by row in x from place `begin` on."""
+    for c in range(m):
+        best = pivots[c]
+        if best != c:
+            for k in range(columns):
+                i, j = begin + c * columns + k, begin + best * columns + k
+                a = get(x, i)
+                put(x, i, get(x, j))
+                put(x, j, a)
+    for r in range(m):
+        for j in range(r):
+            a = W[r * m + j]
+            if a != 0.0:
+                for k in range(columns):
+                    i = begin + r * columns + k
+                    put(x, i, get(x, i) - a * get(x, begin + j * columns + k))
+    for r in range(m - 1, -1, -1):
+        for j in range(r + 1, m):
+            a = W[r * m + j]
+            if a != 0.0:
+                for k in range(columns):
+                    i = begin + r * columns + k
+                    put(x, i, get(x, i) - a * get(x, begin + j * columns + k))
+        pivot = W[r * m + r]
+        for k in range(columns):
+            i = begin + r * columns + k
+            put(x, i, get(x, i) / pivot)

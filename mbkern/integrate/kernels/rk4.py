@@ -4,13 +4,13 @@
     y_new = y + h/6 (k1 + 2 k2 + 2 k3 + k4)
 """
 
-from ...core.jit import checked
+from ...core.jit import exact
 from .common import at, evaluate
 from .plan import K1, K2, K3, K4, N, TEMP, Y, Y_NEW
 from .stages import along, rk4_end
 
 
-@checked
+@exact
 def rk4_step(plan, num, t, h, work):
     """Y_NEW from Y and its slope K1; False when f failed."""
     n = plan[N]

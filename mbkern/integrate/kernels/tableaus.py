@@ -23,6 +23,21 @@ E1, E3, E4, E5, E6, E7 = 71 / 57600, -71 / 16695, 71 / 1920, -17253 / 339200, 22
 D1, D3, D4 = -12715105075 / 11282082432, 87487479700 / 32700410799, -10690763975 / 1880347072
 D5, D6, D7 = 701980252875 / 199316789632, -1453857185 / 822651844, 69997945 / 29380423
 
+# ---- RK4 and the six stages of Dormand-Prince that make the new state, as matrices: entries [0] and [1] ----
+EXPLICIT_A = np.zeros((2, 6, 6))
+EXPLICIT_B = np.zeros((2, 6))
+EXPLICIT_C = np.zeros((2, 6))
+EXPLICIT_A[0, 1, 0], EXPLICIT_A[0, 2, 1], EXPLICIT_A[0, 3, 2] = 1 / 2, 1 / 2, 1
+EXPLICIT_B[0, :4] = 1 / 6, 1 / 3, 1 / 3, 1 / 6
+EXPLICIT_C[0, :4] = 0, 1 / 2, 1 / 2, 1
+EXPLICIT_A[1, 1, :1] = A21
+EXPLICIT_A[1, 2, :2] = A31, A32
+EXPLICIT_A[1, 3, :3] = A41, A42, A43
+EXPLICIT_A[1, 4, :4] = A51, A52, A53, A54
+EXPLICIT_A[1, 5, :5] = A61, A62, A63, A64, A65
+EXPLICIT_B[1] = A71, 0, A73, A74, A75, A76
+EXPLICIT_C[1] = 0, C2, C3, C4, C5, 1
+
 # ---- Gauss collocation with s = 1, 2, 3 stages, order 2 s ----
 # E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed. (2006), section II.1.3.
 # Entry [s] of each array; unused places are zero.

@@ -1,0 +1,230 @@
+"""What the kernel costs outside Python: exported C library, CasADi, JAX.
+
+    python bench/interop.py [--quick] [--write]
+
+Prints Markdown tables (processor time of one thread, medians of interleaved turns). The exported right-hand side
+against the same kernel called in this process by the same C loop (limit 1.03); a call from CasADi and from JAX, and
+what each adds to the evaluation; a batch under `jax.vmap` against `rhs_batch` on one thread (limit 1.3); a swing-up by
+IPOPT, and which part of its time is spent in the right-hand side, beside the same problem written with CasADi's own
+expressions. Needs a C compiler; CasADi and JAX for their tables.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import arguments, interleaved, markdown, publish, ratio
+
+import mbkern as mb
+
+# n evaluations; the state moves a little, so that no two are alike
+PROGRAM = """
+typedef int (*rhs)(double, const double *, const double *, const double *, double *, double *, double *);
+typedef long long (*kernel)(double, long long, long long, long long);
+void exported(rhs f, double *q, double *p, double *qdot, double *pdot, double *work, long n) {
+    for (long k = 0; k < n; k++) { q[0] += 1e-12; f(0.0, q, p, 0, qdot, pdot, work); }
+}
+void in_process(kernel f, double *q, long long *arguments, double *block, double *work, long n) {
+    for (long k = 0; k < n; k++) {
+        q[0] += 1e-12;
+        f(0.0, (long long)arguments, (long long)block, (long long)work);
+    }
+}
+"""
+PAGE = "docs/howto/without_python.md"
+COMMAND = "python bench/interop.py"
+
+
+def loops():
+    """The compiled loops of PROGRAM."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise SystemExit("bench/interop.py needs a C compiler (cc, gcc or clang) on the path")
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "loops.c"), Path(folder, "loops.so")
+        source.write_text(PROGRAM)
+        subprocess.run([compiler, "-O2", "-shared", "-fPIC", str(source), "-o", str(target)], check=True)
+        return ctypes.CDLL(str(target))
+
+
+def address(array):
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def machines():
+    return {"chain(7)": mb.zoo.chain(7), "chain(30)": mb.zoo.chain(30), "pipelayer": mb.zoo.pipelayer()}
+
+
+def exported_table(turns):
+    """Exported code and the same kernel in this process."""
+    both, rows, inner = loops(), [], 200
+    for name, model in machines().items():
+        system = mb.System(model, "emh-ldl").warmup()
+        with tempfile.TemporaryDirectory() as folder:
+            made = mb.export.library(system, Path(folder) / "machine")
+            library = ctypes.CDLL(str(made.library))
+            size = made.object.stat().st_size
+        q, u = model.random_state(seed=1)
+        p, qdot, pdot = system.momenta(q, u), np.empty(model.nq), np.empty(model.nv)
+        work = np.zeros(made.work_size)
+        own = np.zeros(system.binding.work_size + 8)
+        words = np.array([q.ctypes.data, model.nq, p.ctypes.data, model.nv, 0, 0, qdot.ctypes.data, model.nq,
+                          pdot.ctypes.data, model.nv], np.int64)
+        native = ctypes.c_void_p(system.binding.native)
+        times = interleaved({
+            "in process": lambda native=native, q=q, words=words, block=system.block, own=own: both.in_process(
+                native, address(q), address(words), address(block), address(own), inner),
+            "exported": lambda f=library.machine_rhs, q=q, p=p, qdot=qdot, pdot=pdot, work=work: both.exported(
+                f, address(q), address(p), address(qdot), address(pdot), address(work), inner),
+        }, turns, clock=time.thread_time)
+        rows.append((name, *[f"{1e9 * np.median(times[key]) / inner:.0f} ns" for key in ("in process", "exported")],
+                     f"{ratio(times, 'exported', 'in process'):.3f}", f"{size / 1000:.0f} kB"))
+    return markdown(("machine", "in process", "exported", "ratio", "object file"), rows)
+
+
+def calls_table(turns):
+    """A call from CasADi and from JAX."""
+    rows, casadi, jax = [], available("casadi"), available("jax")
+    for name, model in machines().items():
+        system = mb.System(model, "emh-ldl").warmup()
+        q, u = model.random_state(seed=1)
+        p = system.momenta(q, u)
+        out = np.empty(model.nq), np.empty(model.nv)
+        calls = {"rhs(out=)": lambda q=q, p=p, s=system, out=out: s.rhs(q, p, out=out)}
+        if casadi and model.nq == model.nv:
+            f = mb.export.casadi(system)
+            buffer, run = f.buffer()
+            given = [q.copy(), p.copy(), np.zeros(model.nv), np.zeros(1)]
+            results = [np.empty(model.nq), np.empty(model.nv)]
+            for k, array in enumerate(given):
+                buffer.set_arg(k, memoryview(array))
+            for k, array in enumerate(results):
+                buffer.set_res(k, memoryview(array))
+            calls["CasADi, buffers"] = lambda run=run, alive=(buffer, given, results): run()
+            calls["CasADi, f(q, p, tau, t)"] = lambda f=f, q=q, p=p, tau=given[2]: f(q, p, tau, 0.0)
+        if jax:
+            jax.config.update("jax_enable_x64", True)
+            g = mb.embed.jax(system)
+            once, a, b = jax.jit(g.rhs), jax.numpy.asarray(q), jax.numpy.asarray(p)
+            calls[f"JAX, jit ({g.route})"] = lambda once=once, a=a, b=b: jax.block_until_ready(once(a, b))
+        times = interleaved(calls, turns)
+        rows += [(name, key, f"{1e6 * np.median(times[key]):.2f} us", f"{ratio(times, key, 'rhs(out=)'):.2f}")
+                 for key in calls]
+    return markdown(("machine", "call", "time", "of rhs(out=)"), rows)
+
+
+def batch_table(turns):
+    """Many states under vmap."""
+    jax = available("jax")
+    if not jax:
+        return "JAX is not installed."
+    jax.config.update("jax_enable_x64", True)
+    rows = []
+    for name, model in machines().items():
+        system = mb.System(model, "emh-ldl").warmup()
+        f = mb.embed.jax(system)
+        for count in (256, 4096):
+            rng = np.random.default_rng(0)
+            Q, P = rng.normal(size=(count, model.nq)), rng.normal(size=(count, model.nv))
+            out = np.empty_like(Q), np.empty_like(P)
+            many, A, B = jax.jit(jax.vmap(f.rhs)), jax.numpy.asarray(Q), jax.numpy.asarray(P)
+            times = interleaved({
+                "rhs_batch": lambda Q=Q, P=P, s=system, out=out: s.rhs_batch(Q, P, threads=1, out=out),
+                "vmap": lambda many=many, A=A, B=B: jax.block_until_ready(many(A, B))}, turns)
+            rows.append((name, count, *[f"{1e6 * np.median(times[key]):.0f} us" for key in ("rhs_batch", "vmap")],
+                         f"{ratio(times, 'vmap', 'rhs_batch'):.2f}"))
+    return markdown(("machine", "states", "rhs_batch, one thread", "jit(vmap(rhs))", "ratio"), rows)
+
+
+def available(name):
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+# ---- a swing-up ------------------------------------------------------------------------------------------------------
+
+def cart_pole():
+    b = mb.ModelBuilder(name="cart and pole")
+    b.add_body("cart", joint=mb.prismatic("x"), mass=1.0)
+    b.add_body("pole", "cart", mb.revolute("y"), mass=0.3, com=(0, 0, -0.5), inertia=(0.025, 0.025, 0.001))
+    return mb.System(b.build(), "emh-ldl")
+
+
+def own_expressions(ca, system):
+    """The same equations in CasADi's symbols: the Hamiltonian's derivatives, (q, p, tau, t) -> (qdot, pdot)."""
+    q, p, tau, t = ca.SX.sym("q", 2), ca.SX.sym("p", 2), ca.SX.sym("tau", 2), ca.SX.sym("t")
+    m, l, J = 0.3, 0.5, 0.025
+    M = ca.vertcat(ca.horzcat(1.3, -m * l * ca.cos(q[1])), ca.horzcat(-m * l * ca.cos(q[1]), J + m * l**2))
+    H = ca.dot(p, ca.solve(M, p)) / 2 + m * float(system.model.gravity[2]) * l * ca.cos(q[1])
+    return ca.Function("own", [q, p, tau, t], [ca.gradient(H, p), -ca.gradient(H, q) + tau])
+
+
+def solved(ca, f, options, n=40, h=0.05):
+    """Swing-up in n steps of RK4 by multiple shooting; iterations, seconds, and those in the right-hand side."""
+    x, u = ca.MX.sym("x", 4), ca.MX.sym("u")
+
+    def rate(y):
+        return ca.vertcat(*f(y[:2], y[2:], ca.vertcat(u, 0), 0))
+
+    k1 = rate(x)
+    k2 = rate(x + h / 2 * k1)
+    k3 = rate(x + h / 2 * k2)
+    k4 = rate(x + h * k3)
+    step = ca.Function("step", [x, u], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)])
+    opti = ca.Opti()
+    X, U = opti.variable(4, n + 1), opti.variable(1, n)
+    for k in range(n):
+        opti.subject_to(X[:, k + 1] == step(X[:, k], U[k]))
+    opti.subject_to(X[:, 0] == 0)
+    opti.subject_to(X[:, n] == ca.vertcat(0, np.pi, 0, 0))
+    opti.subject_to(opti.bounded(-20, U, 20))
+    opti.minimize(ca.sumsqr(U) * h)
+    opti.set_initial(X[1, :], np.linspace(0, np.pi, n + 1))
+    opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "max_iter": 2000, "tol": 1e-8, **options})
+    begin = time.perf_counter()
+    solution = opti.solve()
+    seconds = time.perf_counter() - begin
+    stats = opti.stats()
+    inside = sum(value for key, value in stats.items() if key.startswith("t_wall_nlp"))
+    return stats["iter_count"], seconds, inside, float(solution.value(opti.f))
+
+
+def swing_up_table():
+    """IPOPT with the exported function, and with CasADi's own expressions."""
+    ca = available("casadi")
+    if not ca:
+        return "CasADi is not installed."
+    system = cart_pole()
+    q, p = np.array([0.1, 0.7]), np.array([0.3, -0.2])
+    ours, own = mb.export.casadi(system), own_expressions(ca, system)
+    difference = max(float(np.abs(a.full() - b.full()).max()) for a, b in zip(
+        ours(q, p, [0.4, 0], 0), own(q, p, [0.4, 0], 0), strict=True))
+    assert difference < 1e-10, f"the two right-hand sides differ by {difference}"
+    rows = []
+    for name, f, options in (("mbkern, L-BFGS", ours, {"hessian_approximation": "limited-memory"}),
+                             ("CasADi's expressions, L-BFGS", own, {"hessian_approximation": "limited-memory"}),
+                             ("CasADi's expressions, exact Hessian", own, {})):
+        iterations, seconds, inside, cost = solved(ca, f, options)
+        rows.append((name, iterations, f"{seconds:.2f} s", f"{100 * inside / seconds:.0f} %", f"{cost:.4f}"))
+    return markdown(("right-hand side", "iterations", "time", "of it in functions and derivatives", "cost"), rows)
+
+
+def main():
+    options = arguments(__doc__, publishes=True)
+    turns = 7 if options.quick else 31
+    publish(options, PAGE, "bench/interop.py exported", exported_table(turns), COMMAND)
+    publish(options, PAGE, "bench/interop.py calls", calls_table(turns), COMMAND)
+    publish(options, PAGE, "bench/interop.py batches", batch_table(turns), COMMAND)
+    publish(options, PAGE, "bench/interop.py swing-up", swing_up_table(), COMMAND)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Operations on many states at once: arguments in, results of all states out."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs as single
+from .. import threads as thread_pool
+from ..core import rows as kernels
+from ..core.checks import SINGULAR, UNCHECKED
+from ..core.number import LANES
+from ..errors import StateError
+from ..explain import CODES, drive_fault
+from ..inputs import Array
+from ..lazy import cached_property
+from ..operations import Argument, Operation
+from ..waits import task
+from ..workspace import lanes as memory
+from . import inputs
+
+if TYPE_CHECKING:
+    from ..model.model import Model
+    from ..system import System
+
+# estimated seconds of one thread
+SMALLEST_SHARE = 20e-6  # of a thread: below, to share costs more than it gains
+SMALLEST_PIECE = 5e-6
+WORTH_WAKING = 0.4e-3  # a thread that sleeps takes 0.1 to 0.3 ms to come
+ONE_CALL = 0.1  # a large batch can be interrupted between calls
+PIECES = 8  # for each thread: one that is held up by other load takes fewer
+_FLOAT64 = np.dtype(np.float64)
+NO_LANES: Array = np.empty((1, 0, LANES))
+
+
+class BatchCall:
+    """An operation of a system on many states, ready to be called.
+
+    Parameters
+    ----------
+    system : System
+    operation : Operation
+    size : int
+        Numbers of the workspace that it needs.
+    varied : Operation, optional
+        What is used where constants vary; by default the same.
+    """
+
+    def __init__(self, system: System, operation: Operation, size: int = 0, varied: Operation | None = None) -> None:
+        self.system, self.operation, self._varied = system, operation, varied or operation
+        model = system.model
+        self._shapes = [_of_one(result, model) for result in operation.results]
+        self._columns = [math.prod(shape) for shape in self._shapes]
+        self._flat = all(len(shape) == 1 for shape in self._shapes)
+        numbers = sum(math.prod(_of_one(argument, model)) for argument in operation.inputs) + sum(self._columns)
+        self._size = numbers + max(size, system.binding.work_size)
+        self._inputs = len(operation.inputs)
+        # rough: what has many results takes longer
+        self._weight = max(1.0, sum(self._columns) / max(1, model.nq + model.nv))
+        self._others = [(j, math.prod(_of_one(operation.inputs[j], model))) for j in range(1, self._inputs)]
+        self._entry = kernels.ROWS[self._inputs + len(operation.results)]
+        self._pool: list[tuple[Array, NDArray[np.int64]]] = []
+
+    @cached_property
+    def _function(self) -> tuple[int, int]:
+        """Addresses of the operation on lanes and of the block."""
+        with task(f"{self.operation.called}_batch", self.system):
+            return self.operation.compiled.lanes.address, self.system.binding.lane_block.ctypes.data
+
+    @cached_property
+    def _varied_function(self) -> tuple[int, int]:
+        """The same where every lane has constants of its own."""
+        with task(f"{self._varied.called}_batch", self.system):
+            return self._varied.compiled.varied.address, self.system.binding.lane_block.ctypes.data
+
+    def run(self, t: Any, given: tuple[Any, ...], threads: Any = None, parameters: Any = None,
+            return_status: bool = False, out: Any = None) -> Any:
+        """Results for rows of arguments; an optional one may be None. Array, or a tuple, and the codes if wanted."""
+        system, operation = self.system, self.operation
+        Q = inputs.rows(given[0], "Q", system.model.coordinate_names)
+        total = Q.shape[0]
+        arrays: list[Array] = [Q]
+        for j, columns in self._others:
+            value = given[j]
+            arrays.append(value if _ready(value, total, columns) else
+                          rows_of(value, operation.inputs[j], system, total))
+        times = inputs.times(t, total)
+        varied = inputs.parameters(parameters, system, total)
+        places, values = memory.constants(varied)
+        results = memory.pieces(total, self._columns) if out is None else self._given_results(out, total)
+        status = memory.room((total,), np.int64)
+        status[:] = 0
+        function, block = self._function if varied is None else self._varied_function
+        seconds = self._weight * system.binding.seconds_a_state
+        workers, step, one_call = _shares(seconds, total, thread_pool.count(threads))
+        own = NO_LANES if varied is None else memory.own_block(system, workers)
+        buffers, job = memory.lend(self._pool, self._size, workers)
+        entry, bad = self._entry, 0
+        thread_pool.CALLERS.append(None)
+        try:
+            for begin in range(0, total, one_call):
+                code = entry(function, block, self._inputs, places, values, times, status, begin,
+                             min(begin + one_call, total), step, buffers, own, job, thread_pool.SLOTS, workers - 1,
+                             *arrays, *results)
+                if code == kernels.SHARED:
+                    raise StateError("out: its arrays share memory with each other or with another argument, which "
+                                     "they would change while it is read; give arrays of their own")
+                bad += code
+        finally:
+            thread_pool.CALLERS.pop()
+            self._pool.append((buffers, job))
+        if bad and not return_status:
+            self._warn(bad, status, times)
+        if not self._flat:
+            results = [array.reshape(total, *shape) for array, shape in zip(results, self._shapes, strict=True)]
+        if return_status:
+            return (*results, status)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _given_results(self, out: Any, total: int) -> list[Array]:
+        """The arrays that a caller wants filled, as rows."""
+        if self._flat and out.__class__ is tuple and len(out) == len(self._columns) and all(
+                [_ready(array, total, columns) for array, columns in zip(out, self._columns, strict=True)]):
+            return [*out]  # nothing to do: small batches feel the time that the rest takes
+        names = [_capital(result.name) for result in self.operation.results]
+        shapes = [(total, *shape) for shape in self._shapes]
+        arrays = single.results(out, names, shapes, "row-major")
+        return [*arrays] if self._flat else [array.reshape(total, -1) for array in arrays]
+
+    def _warn(self, bad: int, status: NDArray[np.int64], times: Array) -> None:
+        first = int(np.argmax(status != 0))
+        name, meaning = CODES[status[first]]
+        if status[first] == SINGULAR:
+            meaning = str(drive_fault(self.system.model, float(times[first if times.size > 1 else 0])) or meaning)
+        warnings.warn(f"{bad} of {status.size} states have no result, their rows are NaN; first is row {first}: "
+                      f"{name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
+                      stacklevel=5)
+
+
+def _of_one(argument: Argument, model: Model) -> tuple[int, ...]:
+    """Shape of an argument for one state; where there may be several vectors, one."""
+    return argument.shape_for(model)[1:] if "k" in argument.shape else argument.shape_for(model)
+
+
+def _ready(value: Any, count: int, columns: int) -> bool:
+    """Whether a value is what compiled code takes."""
+    return type(value) is np.ndarray and value.dtype == _FLOAT64 and value.shape == (count, columns) and (
+        value.flags.carray)
+
+
+def rows_of(value: Any, argument: Argument, system: System, count: int) -> Array:
+    """An input as rows: none, one for all states, or one for each."""
+    model = system.model
+    if argument.name == "tau":
+        return inputs.forces(value, system, count)
+    if argument.shape[-1] == "nv":
+        return inputs.rows(value, _capital(argument.name), model.speed_names, count)
+    shape = argument.shape_for(model)
+    if value is None and argument.optional:
+        return np.empty((0, math.prod(shape)))
+    one_for_all = argument.check == UNCHECKED or _dimensions(value) == len(shape)
+    wanted = shape if one_for_all else (count, *shape)
+    return single.real_array(value, argument.name, wanted, argument.about).reshape(-1, math.prod(shape))
+
+
+def _dimensions(value: Any) -> int:
+    try:
+        return np.ndim(value)
+    except ValueError:  # ragged, which whoever takes it refuses
+        return 0
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]
+
+
+def _shares(each: float, total: int, threads: int) -> tuple[int, int, int]:
+    """Threads that are worth it (they are on the way then), rows of a piece and of a call; `each` row takes seconds."""
+    seconds = each * total
+    one_call = max(total, 1) if seconds <= ONE_CALL else _whole_lanes(ONE_CALL / each)
+    workers = min(thread_pool.spare(threads), int(seconds / SMALLEST_SHARE)) if threads > 1 else 1
+    if workers <= 1:
+        return 1, one_call, one_call
+    thread_pool.wake(workers - 1, seconds > WORTH_WAKING)
+    return workers, _whole_lanes(max(total / (PIECES * workers), SMALLEST_PIECE / each)), one_call
+
+
+def _whole_lanes(rows: float) -> int:
+    """So many rows, up to the next full block of lanes."""
+    return (int(rows) // LANES + 1) * LANES

@@ -1,0 +1,142 @@
+"""How fast neighbouring motions part: Lyapunov exponents.
+
+>>> import mbkern as mb
+>>> result = mb.chaos.lyapunov(mb.System(mb.zoo.chain(2)), [0.1, 0.2], [0.0, 0.0], 20.0, interval=1.0)
+>>> result.exponents.shape
+(4,)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import IntegrationError, StateError
+from .inputs import Array
+from .integrate import options
+from .integrate.tangents import refuse_dissipation, unit_state
+from .model.checks import show
+
+if TYPE_CHECKING:
+    from .signatures import Load
+    from .system import System
+
+__all__ = ["Lyapunov", "lyapunov"]
+
+
+class Lyapunov(NamedTuple):
+    """Lyapunov exponents of a motion, largest first.
+
+    Attributes
+    ----------
+    exponents : (k,)
+        In 1/s: mean rates at which a small sphere of neighbours becomes an ellipsoid.
+    times : (m,)
+        Ends of the intervals, in seconds since the exponents are counted.
+    history : (m, k)
+        What the exponents were then: they converge about as 1/time.
+    pairing : float
+        Largest sum of two exponents that ought to be opposite, for a conservative machine and a whole spectrum; NaN
+        otherwise.
+    q, p : arrays
+        The state at the end.
+    """
+
+    exponents: Array
+    times: Array
+    history: Array
+    pairing: float
+    q: Array
+    p: Array
+
+
+def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count: int | None = None,
+             interval: float | None = None, transient: float = 0.0, integrator: str = "gauss4",
+             step: float | None = None, rtol: float = 1e-9, atol: ArrayLike = 1e-11, tau: Load | None = None,
+             symplectic: bool = False) -> Lyapunov:
+    """Lyapunov exponents by the QR method: tangents are carried along and made orthogonal again after each interval.
+
+    Parameters
+    ----------
+    system : System
+    q0, p0 : arrays
+        Where the motion begins.
+    time : float
+        Seconds over which the exponents are taken.
+    count : int, optional
+        How many, from the largest on; by default all 2 nv.
+    interval : float, optional
+        Seconds from one orthogonalization to the next; by default a hundredth of the time, at most 1 s.
+    transient : float
+        Seconds before the counting begins, in which the directions settle.
+    integrator, step, rtol, atol
+        As in `System.simulate`. "gauss4" and the like keep the exponents of a conservative machine paired to rounding.
+        A fixed step is a hundredth of the interval by default.
+    tau : (nv,) or njit function with a derivative, optional
+        Joint forces, see `mbkern.forces.with_derivative`.
+    symplectic : bool
+        Refuse machines whose exponents need not come in opposite pairs (dampers, force functions).
+
+    Returns
+    -------
+    Lyapunov
+
+    Notes
+    -----
+    G. Benettin, L. Galgani, A. Giorgilli and J.-M. Strelcyn, Meccanica 15 (1980) 9-30. The columns are ordered as
+    (q_1 .. q_n, p_n .. p_1): then, for a symplectic tangent, Q of the QR decomposition is symplectic too (the Iwasawa
+    decomposition), and the diagonal of R comes in pairs r, 1/r at any time, not only in the limit.
+
+    Examples
+    --------
+    Small swings are not chaotic; large ones are:
+
+    >>> import mbkern as mb
+    >>> system = mb.System(mb.zoo.chain(2))
+    >>> wild = mb.chaos.lyapunov(system, [1.5, 2.0], [0.0, 0.0], 50.0, count=1, step=0.02)
+    >>> bool(wild.exponents[0] > 0.5)
+    True
+    """
+    model, nv = system.model, system.model.nv
+    span = options.positive(time, "time")
+    wait = 0.0 if transient == 0.0 else options.positive(transient, "transient")
+    method = options.integrator_named(integrator)
+    every = min(1.0, 0.01 * span) if interval is None else options.positive(interval, "interval")
+    k = 2 * nv if count is None else options.count(count, "count")
+    if not 1 <= k <= 2 * nv:
+        raise StateError(f"count: expected 1 to {2 * nv} exponents, got {show(count)}")
+    functions = ["tau"] if callable(tau) else []
+    if symplectic:
+        refuse_dissipation(model, functions, "lyapunov(symplectic=True)")
+    n, lead = int(np.ceil(span / every * (1.0 - 1e-12))), int(np.ceil(wait / every * (1.0 - 1e-12)))
+    every = span / n
+    how: dict[str, Any] = {"rtol": rtol, "atol": atol} if method.adaptive else {}
+    how |= {"step": step} if method.adaptive else {"step": 0.01 * every if step is None else step}
+    order = np.concatenate([np.arange(nv), np.arange(2 * nv - 1, nv - 1, -1)])
+    y = unit_state(system, q0, p0, "lyapunov")
+    q, p = y[:model.nq], y[model.nq:]
+    Q = np.eye(2 * nv)[:, :k]
+    sums, history = np.zeros(k), np.empty((n, k))
+    for j in range(-lead, n):
+        t = j * every
+        columns = np.empty_like(Q)
+        columns[order] = Q
+        run = system.simulate(q, p, (t, t + every), integrator, tau=tau, tangent=columns, t_eval=[t + every], **how)
+        if not run.success:
+            raise IntegrationError(f"lyapunov: after {max(j, 0)} of {n} intervals the run {run.message}; exponents so "
+                                   f"far: {np.array2string(sums / max(j * every, every), precision=4)}") from run.cause
+        q, p = run.q[-1], run.p[-1]
+        Q, R = np.linalg.qr(run.tangent[-1][order])
+        stretched = np.abs(np.diag(R))
+        Q = Q * np.sign(np.diag(R))
+        if j >= 0:
+            sums += np.log(stretched)
+            history[j] = sums / ((j + 1) * every)
+    pairing = np.nan
+    if k == 2 * nv and not functions and not model.damping.any():
+        pairing = float(np.abs(history[-1] + history[-1][::-1]).max(initial=0.0))
+    ranked = np.sort(history[-1])[::-1]
+    times: Array = every * np.arange(1.0, n + 1.0)
+    return Lyapunov(ranked, times, history, pairing, q, p)

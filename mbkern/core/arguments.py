@@ -1,0 +1,189 @@
+"""Arguments of compiled operations: how they are handed over.
+
+An *operation* is anything that is computed from a state: a right-hand side, a mass matrix, the pose of a frame. As a
+C function it is
+
+    intp f(double t, intp arguments, intp block, intp work)
+
+and for LANES states side by side
+
+    void f(double *t, intp arguments, double *codes, double *block, double *own, double *work)
+
+`arguments` points at two words for each argument, inputs first: the address of its numbers, and how many there are (of
+numbers of LANES each in the second form). An optional input that is not given has none. See :mod:`.operations`.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .number import array_of
+
+UNKNOWN = 2**31  # length of an array that is known by its address only; no kernel asks for it
+WORDS = 2  # of an argument: address, count
+
+OPERATION = types.intp(types.float64, *[types.intp] * 3)
+ON_LANES = types.void(*[types.intp] * 6)
+
+_word = ir.IntType(64)
+
+
+@intrinsic
+def call_operation(typingctx, address, t, arguments, block, work):
+    """Call the function with signature `OPERATION` at `address`."""
+    def codegen(context, builder, sig, args):
+        function_type = ir.FunctionType(_word, [ir.DoubleType(), *[_word] * 3])
+        return builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+    return types.intp(types.intp, types.float64, *[types.intp] * 3), codegen
+
+
+@intrinsic
+def call_on_lanes(typingctx, address, t, arguments, codes, block, own, work):
+    """Call the function with signature `ON_LANES` at `address`."""
+    def codegen(context, builder, sig, args):
+        function_type = ir.FunctionType(ir.VoidType(), [_word] * 6)
+        builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
+        return context.get_dummy_value()
+    return types.void(*[types.intp] * 7), codegen
+
+
+@intrinsic
+def data_of(typingctx, array):
+    """Address of the numbers of an array."""
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.ptrtoint(data, _word)
+    return types.intp(array), codegen
+
+
+@intrinsic
+def integers_at(typingctx, address, count):
+    """An array of integers over `count` words at an address; whoever passes the address keeps them alive."""
+    array_type = types.Array(types.int64, 1, "C")
+
+    def codegen(context, builder, sig, args):
+        return array_of(context, builder, array_type, args[0], [args[1]])
+    return array_type(types.intp, types.intp), codegen
+
+
+@intrinsic(prefer_literal=True)
+def stack_words(typingctx, count):
+    """Address of so many words on the stack of the caller; a literal number."""
+    n = count.literal_value
+
+    def codegen(context, builder, sig, args):
+        with builder.goto_entry_block():
+            place = builder.alloca(_word, n)
+        return builder.ptrtoint(place, _word)
+    return types.intp(count), codegen
+
+
+@intrinsic(prefer_literal=True)
+def gathered(typingctx, block, arguments, count, work):
+    """(block, the arguments as arrays of the type of `work`, work): what a kernel takes; `count` is a literal."""
+    n, array_type = count.literal_value, work
+    result = types.Tuple([block, *[array_type] * n, work])
+
+    def codegen(context, builder, sig, args):
+        first = builder.inttoptr(args[1], _word.as_pointer())
+        parts = [args[0]]
+        for k in range(n):
+            address, size = (builder.load(builder.gep(first, [ir.Constant(_word, WORDS * k + j)])) for j in range(2))
+            parts.append(array_of(context, builder, array_type, address, [size]))
+        return context.make_tuple(builder, sig.return_type, [*parts, args[3]])
+    return result(block, types.intp, count, work), codegen
+
+
+@intrinsic
+def collected(typingctx, arrays):
+    """Address of the words of these arrays, a tuple, on the stack of the caller."""
+    def codegen(context, builder, sig, args):
+        with builder.goto_entry_block():
+            place = builder.alloca(_word, WORDS * len(arrays))
+        for k, array_type in enumerate(arrays):
+            array = context.make_array(array_type)(context, builder, builder.extract_value(args[0], k))
+            words = builder.ptrtoint(array.data, _word), array.nitems
+            for j, word in enumerate(words):
+                builder.store(word, builder.gep(place, [ir.Constant(_word, WORDS * k + j)]))
+        return builder.ptrtoint(place, _word)
+    return types.intp(arrays), codegen
+
+
+@intrinsic
+def are_plain(typingctx, kind, inputs, arrays):
+    """Whether the first `inputs` arrays of a tuple are objects of the type at the address `kind` and of no subclass:
+    compiled code would take what lies below the mask of a masked array. Arrays come from Python."""
+    def codegen(context, builder, sig, args):
+        fine = ir.Constant(ir.IntType(1), 1)
+        for k, array_type in enumerate(arrays):
+            array = context.make_array(array_type)(context, builder, builder.extract_value(args[2], k))
+            header = builder.bitcast(array.parent, _word.as_pointer())  # reference count, type
+            own = builder.load(builder.gep(header, [ir.Constant(_word, 1)]))
+            given = builder.icmp_signed("<", ir.Constant(_word, k), args[1])
+            fine = builder.select(given, builder.and_(fine, builder.icmp_unsigned("==", own, args[0])), fine)
+        return fine
+    return types.boolean(types.intp, types.intp, arrays), codegen
+
+
+@intrinsic
+def fits(typingctx, expected, arrays):
+    """Whether the shapes of these arrays, a tuple, are those at the address `expected`, one number after the other.
+
+    A number -1 stands for any, but the same for all arrays. An array without numbers is one that is not given.
+    """
+    def codegen(context, builder, sig, args):
+        first = builder.inttoptr(args[0], _word.as_pointer())
+        zero, at = ir.Constant(_word, 0), 0
+        common, fine = ir.Constant(_word, -1), ir.Constant(ir.IntType(1), 1)
+        for k, array_type in enumerate(arrays):
+            array = context.make_array(array_type)(context, builder, builder.extract_value(args[1], k))
+            own = ir.Constant(ir.IntType(1), 1)
+            for j in range(array_type.ndim):
+                wanted, got = builder.load(builder.gep(first, [ir.Constant(_word, at)])), builder.extract_value(
+                    array.shape, j)
+                free = builder.icmp_signed("<", wanted, zero)
+                new = builder.icmp_signed("<", common, zero)
+                common = builder.select(builder.and_(free, new), got, common)
+                own = builder.and_(own, builder.icmp_signed("==", got, builder.select(free, common, wanted)))
+                at += 1
+            fine = builder.and_(fine, own)
+        return fine
+    return types.boolean(types.intp, arrays), codegen
+
+
+@intrinsic(prefer_literal=True)
+def placed(typingctx, slots, most, arrays):
+    """Address of the words of `most` arguments (a literal) on the stack of the caller: array k of a tuple is the one
+    that number k at the address `slots` says; the others are not given."""
+    def codegen(context, builder, sig, args):
+        with builder.goto_entry_block():
+            place = builder.alloca(_word, WORDS * most.literal_value)
+        for k in range(WORDS * most.literal_value):
+            builder.store(ir.Constant(_word, 0), builder.gep(place, [ir.Constant(_word, k)]))
+        first = builder.inttoptr(args[0], _word.as_pointer())
+        for k, array_type in enumerate(arrays):
+            array = context.make_array(array_type)(context, builder, builder.extract_value(args[2], k))
+            slot = builder.load(builder.gep(first, [ir.Constant(_word, k)]))
+            at = builder.mul(slot, ir.Constant(_word, WORDS))
+            for j, word in enumerate((builder.ptrtoint(array.data, _word), array.nitems)):
+                builder.store(word, builder.gep(place, [builder.add(at, ir.Constant(_word, j))]))
+        return builder.ptrtoint(place, _word)
+    return types.intp(types.intp, most, arrays), codegen
+
+
+@intrinsic
+def share_memory(typingctx, inputs, arrays):
+    """Whether an array of a tuple, from number `inputs` on, shares memory with one before it."""
+    def codegen(context, builder, sig, args):
+        spans, found = [], ir.Constant(ir.IntType(1), 0)
+        for k, array_type in enumerate(arrays):
+            array = context.make_array(array_type)(context, builder, builder.extract_value(args[1], k))
+            begin = builder.ptrtoint(array.data, _word)
+            end = builder.add(begin, builder.mul(array.nitems, ir.Constant(_word, 8)))
+            written = builder.icmp_signed(">=", ir.Constant(_word, k), args[0])
+            for first, last in spans:
+                common = builder.and_(builder.icmp_unsigned("<", begin, last), builder.icmp_unsigned("<", first, end))
+                found = builder.or_(found, builder.and_(written, common))
+            spans.append((begin, end))
+        return found
+    return types.boolean(types.intp, arrays), codegen

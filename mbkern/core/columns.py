@@ -1,0 +1,195 @@
+"""Several columns of a matrix side by side, in the lanes of one number.
+
+A recursion over the tree for one column waits for itself: every step needs the one before. Where numbers are float64,
+LANES columns go side by side as one SIMD number; where numbers are lanes already (several states), one column at a
+time. The recursion is written once, for *a column number*:
+
+    width(a)                   how many columns there are in a number, for numbers of the array a
+    wide(a, i)                 the memory of a from place i on, for such numbers
+    one_hot(a, k)              1 in column k, 0 in all others
+    get_columns, put_columns   to and from the array a: columns 0 .. count - 1 at place i, i + step, i + 2 step, ...
+    get_element, put_element   one number of a row of columns, which begins at a place of what `wide` has given
+
+`tail(a, i)` is the array from place i on, as it is.
+"""
+
+from .jit import PLAIN
+
+if PLAIN:
+
+    def tail(array, i):
+        return array[i:]
+
+    def width(array):
+        return 1
+
+    def wide(array, i):
+        return array[i:]
+
+    def one_hot(array, k):
+        return 1.0 if k == 0 else 0.0
+
+    def get_columns(array, i, step, count):
+        return array[i]
+
+    def put_columns(array, i, step, count, x):
+        if count > 0:
+            array[i] = x
+
+    def get_element(array, many, row, k):
+        return many[row + k]
+
+    def put_element(array, many, row, k, x):
+        many[row + k] = x
+
+else:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    from .constants import ALIGNMENT
+    from .number import LANES, VECTOR, _splat, lanes
+    from .toolchain import parts
+
+    UNKNOWN = 2**31  # length of an array that nobody asks for
+
+    def _word_type():
+        return ir.IntType(types.intp.bitwidth)
+
+    def _word(x):
+        return ir.Constant(_word_type(), x)
+
+    def _data(context, builder, sig, args):
+        return context.make_array(sig.args[0])(context, builder, args[0]).data
+
+    def _array_over(context, builder, array_type, data):
+        """Array of unknown length over numbers at a pointer."""
+        return parts.array_over(context, builder, array_type, data, [_word(UNKNOWN), _word(LANES)][:array_type.ndim])
+
+    def _at(builder, data, place):
+        return builder.gep(data, [place], inbounds=True)
+
+    @intrinsic
+    def tail(typingctx, array, i):
+        """The numbers of an array from place i on."""
+        def codegen(context, builder, sig, args):
+            place = args[1] if array.ndim == 1 else builder.mul(args[1], _word(LANES))
+            return _array_over(context, builder, array, _at(builder, _data(context, builder, sig, args), place))
+        return array(array, types.intp), codegen
+
+    @intrinsic
+    def width(typingctx, array):
+        """Columns in a column number."""
+        def codegen(context, builder, sig, args):
+            return _word(LANES if array.ndim == 1 else 1)
+        return types.intp(array), codegen
+
+    @intrinsic
+    def wide(typingctx, array, i):
+        """The memory of an array from place i on, or from the next cache line on, as an array of column numbers."""
+        array_type = types.Array(types.float64, 2, "C")
+
+        def codegen(context, builder, sig, args):
+            data = _data(context, builder, sig, args)
+            if array.ndim == 2:
+                return _array_over(context, builder, array_type,
+                                   _at(builder, data, builder.mul(args[1], _word(LANES))))
+            line = 8 * ALIGNMENT
+            address = builder.ptrtoint(_at(builder, data, args[1]), _word_type())
+            address = builder.and_(builder.add(address, _word(line - 1)), _word(-line))
+            return _array_over(context, builder, array_type, builder.inttoptr(address, data.type))
+        return array_type(array, types.intp), codegen
+
+    @intrinsic
+    def one_hot(typingctx, array, k):
+        """The column number that is 1 in column k."""
+        def codegen(context, builder, sig, args):
+            words = ir.VectorType(_word_type(), LANES)
+            numbers = range(LANES) if array.ndim == 1 else [0] * LANES
+            wanted = ir.Constant(words, ir.Undefined)
+            for lane in range(LANES):
+                wanted = builder.insert_element(wanted, args[1], ir.Constant(ir.IntType(32), lane))
+            return builder.uitofp(builder.icmp_signed("==", wanted, ir.Constant(words, list(numbers))), VECTOR)
+        return lanes(array, types.intp), codegen
+
+    @intrinsic
+    def get_columns(typingctx, array, i, step, count):
+        """A column number from an array; columns from `count` on repeat the last one."""
+        def codegen(context, builder, sig, args):
+            data = _data(context, builder, sig, args)
+            if array.ndim == 2:
+                row = _at(builder, data, builder.mul(args[1], _word(LANES)))
+                return builder.load(builder.bitcast(row, VECTOR.as_pointer()), align=8)
+            value, place = ir.Constant(VECTOR, ir.Undefined), args[1]
+            for lane in range(LANES):
+                number = builder.load(_at(builder, data, place))
+                value = builder.insert_element(value, number, ir.Constant(ir.IntType(32), lane))
+                more = builder.icmp_signed("<", _word(lane + 1), args[3])
+                place = builder.select(more, builder.add(place, args[2]), place)
+            return value
+        return lanes(array, types.intp, types.intp, types.intp), codegen
+
+    def _store_each(builder, data, args):
+        """Each of the columns to a place of its own."""
+        place, step, count, x = args
+        for lane in range(LANES):
+            with builder.if_then(builder.icmp_signed("<", _word(lane), count)):
+                _store(builder, data, place, x, lane)
+            place = builder.add(place, step)
+
+    def _store_all(builder, data, args):
+        """All LANES columns, at once where they lie side by side."""
+        place, step, _, x = args
+        with builder.if_else(builder.icmp_signed("==", step, _word(1))) as (beside, apart):
+            with beside:
+                builder.store(x, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
+            with apart:
+                for lane in range(LANES):
+                    _store(builder, data, place, x, lane)
+                    place = builder.add(place, step)
+
+    def _store(builder, data, place, x, lane):
+        builder.store(builder.extract_element(x, ir.Constant(ir.IntType(32), lane)), _at(builder, data, place))
+
+    @intrinsic
+    def put_columns(typingctx, array, i, step, count, x):
+        """The first `count` columns of x to an array."""
+        def codegen(context, builder, sig, args):
+            data = _data(context, builder, sig, args)
+            if array.ndim == 2:
+                with builder.if_then(builder.icmp_signed(">", args[3], _word(0))):
+                    row = _at(builder, data, builder.mul(args[1], _word(LANES)))
+                    builder.store(args[4], builder.bitcast(row, VECTOR.as_pointer()), align=8)
+                return context.get_dummy_value()
+            with builder.if_else(builder.icmp_signed("==", args[3], _word(LANES))) as (full, part):
+                with full:
+                    _store_all(builder, data, args[1:])
+                with part:
+                    _store_each(builder, data, args[1:])
+            return context.get_dummy_value()
+        return types.void(array, types.intp, types.intp, types.intp, lanes), codegen
+
+    def _element(context, builder, sig, args):
+        """Pointer to number args[3] of the row at args[2] of the array args[1] of columns, for numbers of args[0]."""
+        data = context.make_array(sig.args[1])(context, builder, args[1]).data
+        if sig.args[0].ndim == 1:
+            return _at(builder, data, builder.add(builder.mul(args[2], _word(LANES)), args[3]))
+        place = builder.mul(builder.add(args[2], args[3]), _word(LANES))
+        return builder.bitcast(_at(builder, data, place), VECTOR.as_pointer())
+
+    @intrinsic
+    def get_element(typingctx, array, many, row, k):
+        """Column k of the row of column numbers that begins at place `row` of `many`: a number of the array."""
+        def codegen(context, builder, sig, args):
+            return builder.load(_element(context, builder, sig, args), align=8)
+        return (types.float64 if array.ndim == 1 else lanes)(array, many, types.intp, types.intp), codegen
+
+    @intrinsic
+    def put_element(typingctx, array, many, row, k, x):
+        """Write a number to column k of the row that begins at place `row` of `many`."""
+        def codegen(context, builder, sig, args):
+            value = _splat(builder, args[4]) if sig.args[0].ndim == 2 else args[4]
+            builder.store(value, _element(context, builder, sig, args), align=8)
+            return context.get_dummy_value()
+        number = types.float64 if array.ndim == 1 else x
+        return types.void(array, many, types.intp, types.intp, number), codegen

@@ -1,0 +1,309 @@
+"""Hamilton's equations of machines with closed loops, gears, blades and rolling contacts: constraints on velocities.
+
+    a(q, t) u + b(q, t) = 0,      P = p + a^T sigma,      (a Mass^-1 a^T) sigma = a Mass^-1 (P - B^T M phi) + b
+    Mass u = p - B^T M phi,       Pdot = (Adot^T - A^T Omega) mu + A^T F* + tau + adot^T sigma + a^T (lambda + sigma')
+
+P are momenta up to a gauge: any P gives the same u as the true momenta p that belong to it, and u satisfies the
+constraints to rounding. How sigma changes is free. With sigma' = -lambda the constraint forces lambda drop out: that is
+`put_flow`, which integrators use. With sigma' = 0 it is `put_right_side`, that of the public: for true momenta
+(sigma = 0) pdot is their time derivative. adot is the total time derivative, also for rows that are no derivative of a
+position (blades, rolling). lambda comes from the same factor of G on the level of accelerations,
+
+    Mass udot = tau - bias + a^T lambda,      a udot + adot u + db/dt = 0
+
+Naudet & Lefeber; Chadaj, Malczyk & Fraczek 2016 for independent loops; here for redundant and nonholonomic rows too.
+:mod:`.constraint_rows` has the rows, :mod:`.constraint_solve` G and its factor, :mod:`.constrained_sweeps` what others
+call.
+"""
+
+from .columns import tail
+from .composite import put_first_moments
+from .constraint_layout import (
+    AT_A, A_ENTRY, A_LIST, BODY_A, BODY_B, COUNT, E_DOF, FIRST, FORM, F_AXES_A, F_AXES_B, GEAR, N_A, N_CONSTRAINTS,
+    N_ROWS, PLACE_A, PLACE_B, PUBLIC, R_B, R_BD, R_G, R_M, R_N, R_SIGMA, R_X, a_at, adot_at, constraint_row,
+    frames_row, head, results_at, scalar_row,
+)
+from .constraint_rows import put_rates, put_rows, put_time_parts
+from .constraint_solve import add_products, back, forth, put_factor, put_gram, put_half_solutions, refine
+from .factorization import factor
+from .forces import add_joint_forces
+from .jit import inline, noinline
+from .joint_forces import bias
+from .joint_momenta import momenta
+from .joints import put_frames
+from .joints import put_rates as put_configuration_rates
+from .layout import (
+    BODY_G, N_BODIES, N_DRIVES, NQ, NV, add_to_pair, body_row, get3, get33, get_frame, speeds_at,
+)
+from .number import get, put, whole
+from .reduced import carry_momenta
+from .spatial import force_to_parent, relative
+from .vec3 import add, cross, mul, scale, sub
+
+R_GAMMA = R_BD  # adot u + db/dt takes the place of db/dt
+
+
+# ---- positions and velocities ----
+@noinline
+def place(block, q, work):
+    """The factored mass matrix, values and coefficients of all rows."""
+    factor(block, q, work)
+    put_rows(block, q, work)
+
+
+@noinline
+def prepare(block, q, work):
+    """The same, and G with its factor."""
+    place(block, q, work)
+    put_time_parts(block, work)
+    put_half_solutions(block, work)
+    put_gram(block, work)
+    put_factor(block, work)
+
+
+@inline
+def vector_at(block, k):
+    """Where the k-th of four vectors of dofs is in the workspace."""
+    return results_at(block) + k * whole(block, NV)
+
+
+@noinline
+def put_speeds(block, q, P, work):
+    """Joint speeds in the workspace, and sigma; after `prepare`."""
+    nv, x = whole(block, NV), tail(work, vector_at(block, 0))
+    for j in range(nv):
+        put(x, j, get(P, j))
+    if whole(block, N_DRIVES) > 0:
+        rest, moved = tail(work, vector_at(block, 1)), tail(work, vector_at(block, 2))
+        for j in range(nv):
+            put(rest, j, 0.0)
+        momenta(block, q, rest, moved, work)
+        for j in range(nv):
+            put(x, j, get(x, j) - get(moved, j))
+    back(block, x, 0, work)
+    refine(block, R_B, work)
+    forth(block, tail(work, speeds_at(block)), work)
+
+
+@inline
+def gauge(block, q, P, p, work):
+    """The true momenta p = P - a^T sigma."""
+    prepare(block, q, work)
+    put_speeds(block, q, P, work)
+    for j in range(whole(block, NV)):
+        put(p, j, get(P, j))
+    add_products(block, a_at(block), -1.0, p, 0, work)
+
+
+@inline
+def close(block, q, closed, work):
+    """One step of Newton towards a configuration that satisfies the holonomic rows, the shortest in kinetic energy."""
+    prepare(block, q, work)
+    nv, x, step = whole(block, NV), tail(work, vector_at(block, 0)), tail(work, vector_at(block, 1))
+    for j in range(nv):
+        put(x, j, 0.0)
+    back(block, x, 0, work)
+    refine(block, R_G, work)
+    forth(block, step, work)
+    put_configuration_rates(block, q, step, 0, closed)
+    for i in range(whole(block, NQ)):
+        put(closed, i, get(closed, i) + get(q, i))
+
+
+# ---- rates ----
+@inline
+def put_flow(block, q, P, tau, qdot, Pdot, work):
+    """qdot and Pdot for sigma' = -lambda."""
+    prepare(block, q, work)
+    put_speeds(block, q, P, work)
+    put_momentum_rates(block, q, tau, qdot, Pdot, work)
+    put_row_rates(block, q, tail(work, speeds_at(block)), work)
+    add_products(block, adot_at(block), 1.0, Pdot, 0, work)
+
+
+@noinline
+def put_momentum_rates(block, q, tau, qdot, Pdot, work):
+    """qdot, and (Adot^T - A^T Omega) mu + A^T F* + tau, for the joint speeds in the workspace."""
+    put_frames(block, q, work)
+    put_first_moments(block, work)
+    carry_momenta(block, q, qdot, Pdot, work)
+    add_joint_forces(block, q, tau, Pdot, work)
+
+
+@noinline
+def put_row_rates(block, q, u, work):
+    """adot and db/dt of all rows."""
+    put_rates(block, q, u, work)
+
+
+@noinline
+def put_multipliers(block, q, u, tau, work):
+    """-lambda in the place of sigma, and y of the joint accelerations; after `prepare` and `put_rates`."""
+    nv, x = whole(block, NV), tail(work, vector_at(block, 0))
+    bias(block, q, u, work[0:0], x, work)
+    for j in range(nv):
+        put(x, j, -get(x, j))
+    if tau.shape[0] > 0:
+        for j in range(nv):
+            put(x, j, get(x, j) + get(tau, j))
+    put_centripetal(block, u, work)
+    back(block, x, 0, work)
+    refine(block, R_GAMMA, work)
+
+
+@inline
+def put_centripetal(block, u, work):
+    """adot u + db/dt of all rows."""
+    for c in range(head(block, N_CONSTRAINTS)):
+        row = constraint_row(block, c)
+        list_at, n_a = whole(block, row + A_LIST), whole(block, row + N_A)
+        for r in range(whole(block, row + COUNT)):
+            at = scalar_row(block, whole(block, row + FIRST) + r) + R_GAMMA
+            a, total = adot_at(block) + whole(block, row + AT_A) + r * n_a, get(work, at)
+            for t in range(n_a):
+                total = total + get(work, a + t) * get(u, whole(block, list_at + t * A_ENTRY + E_DOF))
+            put(work, at, total)
+
+
+@inline
+def put_right_side(block, q, p, tau, qdot, pdot, work):
+    """qdot and pdot for sigma' = 0."""
+    put_flow(block, q, p, tau, qdot, pdot, work)
+    put_multipliers(block, q, tail(work, speeds_at(block)), tau, work)
+    add_products(block, a_at(block), -1.0, pdot, 0, work)
+
+
+@inline
+def put_accelerations(block, q, u, tau, udot, work):
+    """Joint accelerations for joint speeds that satisfy the constraints."""
+    prepare(block, q, work)
+    put_row_rates(block, q, u, work)
+    put_multipliers(block, q, u, tau, work)
+    forth(block, udot, work)
+
+
+# ---- results in the order of the description ----
+@inline
+def put_public(block, place, sign, out, work):
+    """What all rows have at a place."""
+    for c in range(head(block, N_CONSTRAINTS)):
+        row = constraint_row(block, c)
+        for r in range(whole(block, row + COUNT)):
+            value = get(work, scalar_row(block, whole(block, row + FIRST) + r) + place)
+            put(out, whole(block, row + PUBLIC) + r, sign * value)
+
+
+@inline
+def residuals(block, q, g, work):
+    """g of all rows; 0 of those that are not holonomic."""
+    place(block, q, work)
+    put_public(block, R_G, 1.0, g, work)
+
+
+@inline
+def constraint_matrix(block, q, a, b, work):
+    """a, m x nv row by row, and b."""
+    place(block, q, work)
+    put_time_parts(block, work)
+    put_public(block, R_B, 1.0, b, work)
+    put_matrix(block, a_at(block), a, work)
+
+
+@inline
+def constraint_matrix_rate(block, q, u, a, b, work):
+    """Time derivatives of a and b for joint speeds u."""
+    place(block, q, work)
+    put_row_rates(block, q, u, work)
+    put_public(block, R_BD, 1.0, b, work)
+    put_matrix(block, adot_at(block), a, work)
+
+
+@inline
+def put_matrix(block, coefficients, a, work):
+    """Coefficients of all rows, m x nv."""
+    nv = whole(block, NV)
+    for k in range(head(block, N_ROWS) * nv):
+        put(a, k, 0.0)
+    for c in range(head(block, N_CONSTRAINTS)):
+        row = constraint_row(block, c)
+        list_at, n_a = whole(block, row + A_LIST), whole(block, row + N_A)
+        for r in range(whole(block, row + COUNT)):
+            at, out = coefficients + whole(block, row + AT_A) + r * n_a, (whole(block, row + PUBLIC) + r) * nv
+            for t in range(n_a):
+                put(a, out + whole(block, list_at + t * A_ENTRY + E_DOF), get(work, at + t))
+
+
+@inline
+def put_wrenches(block, q, p, tau, wrenches, gears, work):
+    """What the constraints do: six numbers a body, in body axes at the body origin; joint forces of gears."""
+    put_forces(block, q, p, tau, work)
+    for i in range(6 * whole(block, N_BODIES)):
+        put(wrenches, i, 0.0)
+    for j in range(whole(block, NV)):
+        put(gears, j, 0.0)
+    for c in range(head(block, N_CONSTRAINTS)):
+        row = constraint_row(block, c)
+        first, n_a, list_at = whole(block, row + FIRST), whole(block, row + N_A), whole(block, row + A_LIST)
+        if whole(block, row + FORM) == GEAR:
+            force = get(work, scalar_row(block, first) + R_SIGMA)
+            for t in range(n_a):
+                j = whole(block, list_at + t * A_ENTRY + E_DOF)
+                put(gears, j, get(gears, j) - force * get(work, a_at(block) + whole(block, row + AT_A) + t))
+        else:
+            for r in range(whole(block, row + COUNT)):
+                add_wrench(block, c, row + BODY_A, row + PLACE_A, F_AXES_A, first + r, -1.0, wrenches, work)
+                add_wrench(block, c, row + BODY_B, row + PLACE_B, F_AXES_B, first + r, 1.0, wrenches, work)
+
+
+@inline
+def add_wrench(block, c, body, place_in_node, axes, k, sign, wrenches, work):
+    """Add the force of scalar row k on one of the two bodies of constraint c, through the frame that it has there."""
+    b = whole(block, body)
+    if b >= 0:
+        at, f = scalar_row(block, k), frames_row(block, c) + axes
+        force, E = sign * get(work, at + R_SIGMA), get33(work, f)
+        n, way = get3(work, at + R_N), sub(get3(work, at + R_X), get3(work, f + 9))
+        moment = add(cross(way, n), get3(work, at + R_M))
+        X = relative(get_frame(block, place_in_node), get_frame(block, body_row(block, b) + BODY_G))
+        F = force_to_parent(X, (mul(E, scale(force, n)), mul(E, scale(force, moment))))
+        add_to_pair(wrenches, 6 * b, F)
+
+
+@inline
+def put_forces(block, q, p, tau, work):
+    """-lambda of all rows in the place of sigma."""
+    prepare(block, q, work)
+    put_speeds(block, q, p, work)
+    put_row_rates(block, q, tail(work, speeds_at(block)), work)
+    put_multipliers(block, q, tail(work, speeds_at(block)), tau, work)
+
+
+# ---- all of it as one function, which is compiled once and called by its address ----
+FLOW, RIGHT_SIDE, ACCELERATIONS, GAUGE, CLOSE, RESIDUALS, MATRIX, MATRIX_RATE, MULTIPLIERS, WRENCHES = (
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+
+
+@noinline
+def engine(action, block, work, q, x, tau, out, second):
+    """What `action` says, from the configuration q, momenta or joint speeds x and joint forces tau."""
+    if action == FLOW:
+        put_flow(block, q, x, tau, out, second, work)
+    elif action == RIGHT_SIDE:
+        put_right_side(block, q, x, tau, out, second, work)
+    elif action == ACCELERATIONS:
+        put_accelerations(block, q, x, tau, out, work)
+    elif action == GAUGE:
+        gauge(block, q, x, out, work)
+    elif action == CLOSE:
+        close(block, q, out, work)
+    elif action == RESIDUALS:
+        residuals(block, q, out, work)
+    elif action == MATRIX:
+        constraint_matrix(block, q, out, second, work)
+    elif action == MATRIX_RATE:
+        constraint_matrix_rate(block, q, x, out, second, work)
+    elif action == MULTIPLIERS:
+        put_forces(block, q, x, tau, work)
+        put_public(block, R_SIGMA, -1.0, out, work)
+    else:
+        put_wrenches(block, q, x, tau, out, second, work)

@@ -1,0 +1,79 @@
+"""Derivatives as operations: what :mod:`.jacobian_rhs` and its relatives need, from a state alone.
+
+    jacobian_rhs                   d(u, pdot)/d(q, p), 2 nv x 2 nv
+    jvp, vjp                       its products with rows (dq, dp), those of its transpose with rows of weights
+    derivatives_accelerations      of udot(q, u, tau)
+    derivatives_inverse_dynamics   of tau(q, u, udot)
+
+The first three begin with the sweeps of :mod:`.speeds`, which leave joint speeds and articulated inertias, the fourth
+with those of :mod:`.newton_euler`; joint forces need no elimination.
+"""
+
+from .jacobian_products import jvp_rows, vjp_rows
+from .jacobian_rhs import jacobian, prepare, prepare_without_pivots
+from .jit import inline, kernel
+from .layout import NV, forces_at, speeds_at
+from .newton_euler import sweeps
+from .number import get, put, whole
+from .right_hand_sides import add_up
+from .speeds import put_speeds
+from .velocity_derivatives import acceleration_derivatives, force_derivatives
+
+
+@kernel
+def swept(block, q, p, work):
+    """Joint speeds of momenta, articulated inertias and pivots in the workspace."""
+    put_speeds(block, q, p, work)
+
+
+@inline
+def jacobian_rhs(block, q, p, wrench, A, work):
+    swept(block, q, p, work)
+    jacobian(block, q, wrench, A, work)
+
+
+@inline
+def rows_in(x, block):
+    """How many rows of nv numbers there are."""
+    nv = whole(block, NV)
+    return x.shape[0] // nv if nv > 0 else 0
+
+
+@inline
+def jvp(block, q, p, dq, dp, wrench, du, dpdot, work):
+    swept(block, q, p, work)
+    jvp_rows(block, q, wrench, dq, dp, rows_in(dq, block), du, dpdot, work)
+
+
+@inline
+def vjp(block, q, p, u_weights, pdot_weights, wrench, gq, gp, work):
+    swept(block, q, p, work)
+    vjp_rows(block, q, wrench, u_weights, pdot_weights, rows_in(u_weights, block), gq, gp, work)
+
+
+@inline
+def put_given_speeds(block, u, work):
+    for j in range(whole(block, NV)):
+        put(work, speeds_at(block) + j, get(u, j))
+
+
+@inline
+def derivatives_accelerations(block, q, u, tau, wrench, udot_q, udot_u, udot_tau, work):
+    nv = whole(block, NV)
+    udot = udot_tau[0:nv]  # until the matrix itself is written
+    if wrench.shape[0] > 0:
+        forces = work[forces_at(block):forces_at(block) + nv]
+        add_up(block, q, tau, wrench, forces, work)
+        sweeps(block, q, u, forces, udot, work)
+    else:
+        sweeps(block, q, u, tau, udot, work)
+    put_given_speeds(block, u, work)
+    prepare(block, q, wrench, work)
+    acceleration_derivatives(block, udot, wrench.shape[0] > 0, udot_q, udot_u, udot_tau, work)
+
+
+@inline
+def derivatives_inverse_dynamics(block, q, u, udot, wrench, tau_q, tau_u, tau_udot, work):
+    put_given_speeds(block, u, work)
+    prepare_without_pivots(block, q, wrench, work)
+    force_derivatives(block, udot, wrench.shape[0] > 0, tau_q, tau_u, tau_udot, work)

@@ -1,0 +1,93 @@
+"""Where all nodes are, seen in world axes.
+
+    forward    E = G E_k,   way = E_k^T rho                    axes of the world -> axes of the node; parent -> node
+
+Six-vectors in world axes at the nodes' own origins go from node to node by shifts alone: a third of the operations of
+C^T F, and no rounding for positions far from the world's origin.
+"""
+
+from .extended import put_turn
+from .jit import inline
+from .joints import is_driven, put_frame_of
+from .layout import (
+    ALONG_X, ALONG_Z, CASE, CHAINED, CHAINED_LEAF, N_NODES, OTHER, PARENT, PLACE_RHO, QI, SPIN, TILT, W_G, W_TURN,
+    get3, get33, get_frame, node_row, put_frame, work_row,
+)
+from .number import get, whole
+from .spatial import EYE
+from .vec3 import ZERO3, add, axpy, matmul, scale, tmul
+
+WAY = 9  # numbers from E to way
+
+
+@inline
+def put_world_axes(block, q, at, passing, work):
+    """E and way of all nodes at place `at` of their rows; the drive values are in the workspace already.
+
+    A hinge has its turn as well, all other nodes their frames. `passing`: the way begins at the last node that has
+    dofs, instead of the parent.
+    """
+    n = whole(block, N_NODES)
+    put_frame(work, work_row(n) + at, (EYE, ZERO3))
+    for i in range(n):
+        if whole(block, node_row(i) + CASE) < OTHER:
+            place_hinge(block, i, q, at, passing, work)
+        else:
+            place_other(block, i, q, at, passing, work)
+
+
+@inline
+def turned_rows(c, s, a, b):
+    """Two rows of axes after a turn in their plane."""
+    return axpy(c, a, scale(s, b)), axpy(c, b, scale(-s, a))
+
+
+@inline
+def place_hinge(block, i, q, at, passing, work):
+    """Turn, E and way of a hinge."""
+    c, w = node_row(i), work_row(i)
+    case = whole(block, c + CASE)
+    put_turn(block, c, w, get(q, whole(block, c + QI)), work)
+    kw = work_row(parent_row(block, i))
+    x, y, z = get33(work, kw + at)
+    if case == CHAINED or case == CHAINED_LEAF:
+        y, z = turned_rows(get(block, c + TILT), get(block, c + TILT + 1), y, z)
+        way = axpy(get(block, c + ALONG_X), x, scale(get(block, c + ALONG_Z), z))
+        put_turned(block, i, w, x, y, z, way, at, passing, work)
+    else:
+        way = tmul((x, y, z), get3(block, c + PLACE_RHO))
+        x, y = turned_rows(get(block, c + SPIN), get(block, c + SPIN + 1), x, y)
+        y, z = turned_rows(get(block, c + TILT), get(block, c + TILT + 1), y, z)
+        put_turned(block, i, w, x, y, z, way, at, passing, work)
+
+
+@inline
+def put_turned(block, i, w, x, y, z, way, at, passing, work):
+    """E behind the turn of a hinge that would have the axes (x, y, z) without it, and its way."""
+    x, y = turned_rows(get(work, w + W_TURN), get(work, w + W_TURN + 1), x, y)
+    put_frame(work, w + at, ((x, y, z), add(way, way_before(block, i, at, passing, work))))
+
+
+@inline
+def place_other(block, i, q, at, passing, work):
+    """Frame, E and way of a node of any kind."""
+    w = work_row(i)
+    put_frame_of(block, i, q, work)
+    G, rho = get_frame(work, w + W_G)
+    E = get33(work, work_row(parent_row(block, i)) + at)
+    put_frame(work, w + at, (matmul(G, E), add(tmul(E, rho), way_before(block, i, at, passing, work))))
+
+
+@inline
+def parent_row(block, i):
+    """The parent's number, or that of the row of the ground."""
+    k = whole(block, node_row(i) + PARENT)
+    return k if k >= 0 else whole(block, N_NODES)
+
+
+@inline
+def way_before(block, i, at, passing, work):
+    """The way of the parent if it has no dofs and is passed; that of the ground is zero."""
+    k = whole(block, node_row(i) + PARENT)
+    passes = passing and k >= 0 and is_driven(block, node_row(k))
+    return get3(work, work_row(k if passes else whole(block, N_NODES)) + at + WAY)

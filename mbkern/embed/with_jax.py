@@ -1,0 +1,267 @@
+"""Functions of a System for JAX: under `jit`, `vmap` and `grad`, on the CPU, in float64.
+
+XLA calls the kernels themselves through its foreign function interface (`jax.ffi`) where a C compiler is there to build
+the few lines between them (xla_handler.c); else through a callback to Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import lazy
+from ..core.number import LANES
+from ..errors import MbkernError, MethodError
+from ..methods import METHODS
+from ..model.model import Model
+from ..operations import Operation
+from ..workspace.binding import drives_of
+
+if TYPE_CHECKING:
+    from ..system import System
+
+TARGET = "mbkern"
+_SOURCE = Path(__file__).with_name("xla_handler.c")
+_registered: list[Any] = []  # the library, once it is there
+_alive: dict[int, Any] = {}  # compiled programs hold addresses of a system's memory: it stays for ever
+
+
+class JaxFunctions:
+    """What `mb.embed.jax` makes of a System.
+
+    Attributes
+    ----------
+    system : System
+    route : str
+        "ffi" (XLA calls machine code) or "callback" (XLA calls Python).
+    reason : str
+        Why it is a callback; "" otherwise.
+    """
+
+    def __init__(self, system: System, route: str = "auto") -> None:
+        if system.binding.method.variable != "p":
+            raise MethodError(f"embed.jax: the state of method {system.method!r} is (q, u); expected a method with the "
+                              'state (q, p), such as System(model, "emh-ldl")')
+        self.system = system
+        self.route, self.reason = _route(route)
+        self._jax = _jax()
+        self._rhs = self._differentiable()
+        _alive[id(system)] = system
+
+    def __repr__(self) -> str:
+        return f"JaxFunctions({self.system!r}, route={self.route!r})"
+
+    def rhs(self, q: Any, p: Any, t: Any = 0.0, tau: Any = None) -> tuple[Any, Any]:
+        """Hamilton's equations, as `System.rhs`: (qdot, pdot). A state that has no value gives NaN.
+
+        Parameters
+        ----------
+        q : (nq,)
+        p : (nv,)
+        t : float
+        tau : (nv,), optional
+            Arrays of JAX, float64.
+        """
+        numpy = self._jax.numpy
+        model = self.system.model
+        tau = numpy.zeros(model.nv) if tau is None else tau
+        arrays = [numpy.asarray(x, float) for x in (q, p, t, tau)]
+        for name, x, shape in zip(("q", "p", "t", "tau"), arrays, ((model.nq,), (model.nv,), (), (model.nv,)),
+                                  strict=True):
+            if x.shape != shape:
+                raise MethodError(f"{name}: expected shape {shape}, got {x.shape}; jax.vmap takes many states")
+        qdot, pdot = self._rhs(*arrays)
+        return qdot, pdot
+
+    def jacobian_rhs(self, q: Any, p: Any, t: Any = 0.0) -> Any:
+        """d(qdot, pdot)/d(q, p), exact, (nq + nv, nq + nv): as `System.jacobian_rhs(chart="coordinates")`."""
+        numpy = self._jax.numpy
+        return self._jacobian(*[numpy.asarray(x, float) for x in (q, p, t)])
+
+    # ---- the calls -----------------------------------------------------------------------------------------------
+
+    def _differentiable(self) -> Callable[..., Any]:
+        """The right-hand side with its exact derivatives."""
+        jax, model, driven = self._jax, self.system.model, bool(drives_of(self.system.model))
+
+        @jax.custom_jvp
+        def rhs(q: Any, p: Any, t: Any, tau: Any) -> Any:
+            return self._value(q, p, t, tau)
+
+        def jvp(primals: Any, tangents: Any) -> Any:
+            q, p, t, tau = primals
+            zero = jax.custom_derivatives.SymbolicZero
+            if driven and not isinstance(tangents[2], zero):
+                raise MethodError("t: the derivative with respect to the time of driven joints is not there; give t as "
+                                  "a constant")
+            dq, dp, _, dtau = (jax.numpy.zeros(x.shape) if isinstance(x, zero) else x for x in tangents)
+            rates = self._jacobian(q, p, t) @ jax.numpy.concatenate([dq, dp])
+            return rhs(q, p, t, tau), (rates[:model.nq], rates[model.nq:] + dtau)
+
+        rhs.defjvp(jvp, symbolic_zeros=True)
+        return rhs
+
+    def _value(self, q: Any, p: Any, t: Any, tau: Any) -> Any:
+        model, system = self.system.model, self.system
+        sizes = [(model.nq,), (model.nv,)]
+        if self.route == "ffi":
+            operation = system.binding.method.operation_for(system.block)
+            return self._foreign(_words_of(system, operation), sizes, t, q, p, tau)
+
+        def call(q: Any, p: Any, t: Any, tau: Any) -> Any:
+            return _by_rows(system, np.asarray(q), np.asarray(p), np.asarray(t), np.asarray(tau))
+
+        return self._back(call, sizes, q, p, t, tau)
+
+    def _jacobian(self, q: Any, p: Any, t: Any) -> Any:
+        model, system = self.system.model, self.system
+        n = model.nq + model.nv
+        if self.route == "ffi" and model.nq == model.nv:
+            return self._foreign(_words_of_jacobian(system), [(n, n)], t, q, p)[0]
+
+        def call(q: Any, p: Any, t: Any) -> Any:
+            q, p, t = (np.asarray(x) for x in (q, p, t))
+            out = np.empty((*t.shape, n, n))
+            for i in np.ndindex(t.shape):
+                try:
+                    out[i] = system.jacobian_rhs(q[i], p[i], float(t[i]), chart="coordinates").matrix
+                except MbkernError:
+                    out[i] = np.nan
+            return (out,)
+
+        return self._back(call, [(n, n)], q, p, t)[0]
+
+    def _foreign(self, words: np.ndarray, shapes: Sequence[tuple[int, ...]], *arrays: Any) -> Any:
+        jax = self._jax
+        results = [jax.ShapeDtypeStruct(shape, jax.numpy.float64) for shape in shapes]
+        return tuple(jax.ffi.ffi_call(TARGET, results, vmap_method="broadcast_all")(*arrays, words=words))
+
+    def _back(self, call: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *arrays: Any) -> Any:
+        jax = self._jax
+        results = tuple(jax.ShapeDtypeStruct(shape, jax.numpy.float64) for shape in shapes)
+        return jax.pure_callback(call, results, *arrays, vmap_method="broadcast_all")
+
+
+def jax(system: System, route: str = "auto") -> JaxFunctions:
+    """Functions of a System for JAX: they work under `jit`, `vmap` (one batched call) and `grad` (exact Jacobians).
+
+    Parameters
+    ----------
+    system : System
+    route : str
+        "ffi": XLA calls the machine code; "callback": XLA calls Python; "auto": the first that works, `.route` says
+        which, and `.reason` why not the other.
+
+    Returns
+    -------
+    JaxFunctions
+        With `.rhs(q, p, t=0.0, tau=None)` and `.jacobian_rhs(q, p, t=0.0)`. They are for the CPU and float64:
+        ``jax.config.update("jax_enable_x64", True)`` comes first.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> import jax                                            # doctest: +SKIP
+    >>> jax.config.update("jax_enable_x64", True)             # doctest: +SKIP
+    >>> f = mb.embed.jax(mb.System(mb.zoo.chain(3)))          # doctest: +SKIP
+    >>> many = jax.jit(jax.vmap(f.rhs))                       # doctest: +SKIP
+    """
+    return JaxFunctions(system, route)
+
+
+def _jax() -> Any:
+    """The library, ready for float64."""
+    try:
+        import jax as library
+        import jax.ffi
+        import jax.numpy
+    except ImportError as error:
+        raise MbkernError(f"embed.jax needs JAX, which is not there ({error}): pip install jax") from None
+    if not library.config.read("jax_enable_x64"):
+        raise MbkernError('embed.jax computes in float64: call jax.config.update("jax_enable_x64", True) first')
+    return library
+
+
+# ---- routes ----------------------------------------------------------------------------------------------------------
+
+def _route(wanted: str) -> tuple[str, str]:
+    """The route to take, and why it is the callback."""
+    if wanted not in ("auto", "ffi", "callback"):
+        raise MethodError(f"route: expected \"auto\", \"ffi\" or \"callback\", got {wanted!r}")
+    if wanted == "callback":
+        return wanted, "asked for"
+    try:
+        _register()
+    except MbkernError as error:
+        if wanted == "ffi":
+            raise
+        return "callback", str(error)
+    return "ffi", ""
+
+
+def _register() -> None:
+    """Build and register what XLA calls; once in a process."""
+    library = _jax()
+    if _registered:
+        return
+    if not hasattr(library, "ffi"):
+        raise MbkernError(f"JAX {library.__version__} has no jax.ffi")
+    linking, target = lazy.module("export.linking"), lazy.module("export.targets").target_named("native")
+    compiler = linking.compiler(target)
+    if not compiler:
+        raise MbkernError("no C compiler found, which builds what XLA calls")
+    rows = lazy.module("core.rows")
+    places = [f"-DJOB_{name}={getattr(rows, name)}" for name in (
+        "FUNCTION", "BLOCK", "END", "STEP", "N_INPUTS", "N_ARGUMENTS", "TIMES", "N_TIMES", "AT_CODES", "BUFFER",
+        "ARRAYS")]
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / f"xla{target.suffix}"
+        command = linking.link_command(compiler, target, [_SOURCE], made)
+        command[len(compiler):len(compiler)] = ["-O2", "-fPIC", f"-I{library.ffi.include_dir()}", *places]
+        linking.run(command, "building what XLA calls")
+        loaded = ctypes.CDLL(str(made))
+    library.ffi.register_ffi_target(TARGET, library.ffi.pycapsule(loaded.mbkern_xla), platform="cpu")
+    _registered.append(loaded)
+
+
+def _sizes(operation: Operation, model: Model) -> list[int]:
+    return [int(np.prod(argument.shape_for(model))) for argument in (*operation.inputs, *operation.results)]
+
+
+def _words_of(system: System, operation: Operation) -> np.ndarray:
+    """The attribute of a call, see xla_handler.c; all inputs are given."""
+    binding, compiled = system.binding, operation.compiled
+    sizes = _sizes(operation, system.model)
+    lanes = lazy.module("core.rows").B_ARGUMENTS + sum(sizes) + binding.work_size
+    arguments = [number for k, size in enumerate(sizes) for number in (size, 1 + k)]
+    return np.array([compiled.one.address, compiled.lanes.address,
+                     lazy.module("export.kernels.batches").rows.address, system.block.ctypes.data,
+                     binding.lane_block.ctypes.data, 0, 8 * binding.work_size, 8 * LANES * lanes,
+                     len(operation.inputs), len(sizes), *arguments], np.int64)
+
+
+def _words_of_jacobian(system: System) -> np.ndarray:
+    model, block = system.model, system.block
+    kernel = lazy.module("export.kernels.derivatives").jacobian_rhs
+    rhs = METHODS["emh-ldl"].native_for(block).address
+    room = block.size + 8 + lazy.module("derivatives.calls").room(model, block)
+    return np.array([kernel.address, 0, 0, block.ctypes.data, 0, rhs, 8 * room, 0, 3, 4,
+                     model.nq, 1, model.nv, 2, 0, -1, 4 * model.nv**2, 3], np.int64)
+
+
+def _by_rows(system: System, q: np.ndarray, p: np.ndarray, t: np.ndarray, tau: np.ndarray) -> Any:
+    """The callback: one batched call, or one for one state."""
+    model, shape = system.model, t.shape
+    if shape == ():
+        try:
+            return system.rhs(q, p, float(t), tau=tau)
+        except MbkernError:
+            return np.full(model.nq, np.nan), np.full(model.nv, np.nan)
+    qdot, pdot, _ = system.rhs_batch(q.reshape(-1, model.nq), p.reshape(-1, model.nv), t.reshape(-1),
+                                     tau=tau.reshape(-1, model.nv), threads=1, return_status=True)
+    return qdot.reshape(*shape, model.nq), pdot.reshape(*shape, model.nv)

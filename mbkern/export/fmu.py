@@ -1,0 +1,181 @@
+"""A model as an FMU: Model Exchange and Co-Simulation, FMI 2.0 or 3.0."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shlex
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import files
+from ..errors import ExportError
+from ..inputs import configuration, vector
+from ..integrate.events import Event, as_events
+from ..system import System
+from . import linking
+from .fmi.description import description
+from .fmi.variables import Interface, interface
+from .library import Maker, check_momenta, frame_names, prefix_of
+from .parameters import Setting, settings
+from .targets import Target, target_named
+
+VERSIONS = ("2.0", "3.0")
+TOLERANCE = 1e-8  # relative, of Co-Simulation; the importer may give another
+SOURCES = Path(__file__).parent / "fmi"
+_MOST = 2**53  # crossings
+
+
+def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str] = ("tau",),
+        outputs: Sequence[str] = ("energy",), parameters: Sequence[str] = (), events: Any = None,
+        start: tuple[Any, Any] | None = None, target: str = "native") -> Path:
+    """Write a model as an FMU: Model Exchange, and Co-Simulation with "dopri5".
+
+    States are q and p, by the names ``q.<coordinate>`` and ``p.<speed>``, in the units of `System.rhs`. A C compiler is
+    needed; the FMU has machine code for one kind of processor and system.
+
+    Parameters
+    ----------
+    system : System
+    path : str or path
+        The file, "arm.fmu".
+    version : str
+        Of FMI: "3.0" or "2.0".
+    inputs : sequence of str
+        "tau" (all joint forces), "tau.<speed>", "wrench.<body>" (fx fy fz mx my mz in body axes at the body origin).
+    outputs : sequence of str
+        "energy" (kinetic, potential, hamiltonian), "u" (joint speeds), "pose.<body or frame>" (x y z and the rotation
+        R11 .. R33, its columns the axes of the body in the world).
+    parameters : sequence of str
+        Constants that the importer may tune, as in `library`.
+    events : mb.event(...) or several, optional
+        Event functions; those that are `terminal` end the simulation.
+    start : (q, p), optional
+        The state to begin with; the neutral one at rest by default.
+    target : str
+        As in `library`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Notes
+    -----
+    Directional derivatives are there where q has a rate for each number (no ball and free joints): those of the rates
+    exact, by `jacobian_rhs`, those of the outputs by central differences. States can be saved, restored and serialized.
+
+    Examples
+    --------
+    >>> import mbkern as mb, tempfile, pathlib, zipfile
+    >>> path = mb.export.fmu(mb.System(mb.zoo.chain(2)), pathlib.Path(tempfile.mkdtemp()) / "arm.fmu")
+    >>> "modelDescription.xml" in zipfile.ZipFile(path).namelist()
+    True
+    """
+    if not isinstance(system, System):
+        raise ExportError(f"system: expected a System, got {type(system).__name__}; mb.System(model) makes one")
+    check_momenta(system, "fmu")
+    if version not in VERSIONS:
+        raise ExportError(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}")
+    file, model = Path(path), system.model
+    if file.suffix != ".fmu":
+        raise ExportError(f"path: expected a file name that ends in .fmu, got {file.name!r}")
+    prefix, goal = prefix_of(file.stem), target_named(target)
+    compiler = linking.compiler(goal)
+    if not compiler:
+        raise ExportError(f"no C compiler found for {goal.triple}, which the shared library inside an FMU needs: "
+                          "install one, or name it in the environment variable CC")
+    chosen, events = settings(model, parameters), as_events(events)
+    state = _start(system, start)
+    about = interface(model, inputs, outputs, chosen, events, state)
+    directions = model.nq == model.nv
+    wrenches = any(place >= model.nv for place in about.inputs)
+    operations = ["dopri5", "rhs_with_wrenches" if wrenches else "rhs", *["jacobian_rhs"] * directions,
+                  *["energy"] * about.energy, *["velocities"] * about.speeds, *["frame_pose"] * bool(about.poses)]
+    maker = Maker(system, prefix, goal, tuple(operations), False, chosen, events)
+    code = maker.code()
+    token = "{" + hashlib.sha256(code + version.encode() + repr(about).encode()).hexdigest()[:32] + "}"
+    header = _header(maker, about, events, chosen, state, token, directions, wrenches)
+    binary = _compiled(compiler, goal, prefix, version, code, maker.text(), header)
+    xml = description(version, prefix, model.name, token, about, directions, TOLERANCE)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("modelDescription.xml", xml)
+        archive.writestr(f"binaries/{_platform(goal, version)}/{prefix}{goal.suffix}", binary)
+    files.write(file, content.getvalue(), "export.fmu")
+    return file
+
+
+def _start(system: System, start: Any) -> list[float]:
+    """The state to begin with."""
+    model = system.model
+    if start is None:
+        return [*model.neutral().tolist(), *[0.0] * model.nv]
+    try:
+        q, p = start
+    except (TypeError, ValueError):
+        raise ExportError(f"start: expected (q, p), got {start!r}") from None
+    return [*configuration(q, model, "start q").tolist(), *vector(p, "start p", model.speed_names).tolist()]
+
+
+def _platform(target: Target, version: str) -> str:
+    """Name of the folder of the shared library."""
+    system = "windows" if target.suffix == ".dll" else "darwin" if target.suffix == ".dylib" else "linux"
+    if version == "3.0":
+        return f"{'x86_64' if target.is_x86 else 'aarch64'}-{system}"
+    if not target.is_x86:
+        return f"{system}64" if system == "darwin" else f"aarch64-{system}"
+    return {"windows": "win64", "darwin": "darwin64", "linux": "linux64"}[system]
+
+
+def _array(kind: str, name: str, values: Sequence[Any]) -> str:
+    """A C array, which has at least one element."""
+    shown = ", ".join(float(x).hex() if kind == "double" else str(int(x)) for x in values) or "0"
+    return f"static const {kind} {name}[] = {{{shown}}};"
+
+
+def _header(maker: Maker, about: Interface, events: Sequence[Event], chosen: Sequence[Setting], state: Sequence[float],
+            token: str, directions: bool, wrenches: bool) -> str:
+    """fmu.h: sizes and tables."""
+    model = maker.model
+    names = frame_names(model)
+    nominal = [x for setting in chosen for x in setting.nominal]
+    at_speeds = 3 * about.energy
+    at_poses = at_speeds + model.nv * about.speeds
+    numbers = {"NQ": model.nq, "NV": model.nv, "N_BODIES": model.n_bodies, "WORK": maker.total,
+               "NU": len(about.inputs), "NY": len(about.of("output")), "NP": len(nominal), "NZ": len(events),
+               "N_SETTINGS": len(chosen), "HAS_WRENCH": int(wrenches), "HAS_DIRECTIONS": int(directions),
+               "HAS_ENERGY": int(about.energy), "AT_ENERGY": 0, "HAS_SPEEDS": int(about.speeds),
+               "AT_SPEEDS": at_speeds, "N_POSES": len(about.poses), "AT_POSES": at_poses}
+    lines = [f'#include "{maker.prefix}.h"', f"#define MODEL(name) {maker.prefix}_##name", f'#define TOKEN "{token}"',
+             f'#define MODEL_NAME "{maker.prefix}"', f"#define TOLERANCE {TOLERANCE!r}",
+             *[f"#define {name} {value}" for name, value in numbers.items()],
+             _array("double", "START_X", state), _array("double", "START_P", nominal),
+             _array("int", "INPUT_PLACES", about.inputs),
+             _array("int64_t", "SETTING_SIZES", [len(setting.nominal) for setting in chosen]),
+             _array("int64_t", "POSES", [names.index(name) for name in about.poses]),
+             _array("int64_t", "EVENT_COUNTS", [min(event.terminal, _MOST) for event in events]),
+             _array("int", "EVENT_DIRECTIONS", [event.direction for event in events])]
+    return "\n".join([*lines, ""])
+
+
+def _compiled(compiler: list[str], target: Target, prefix: str, version: str, code: bytes, library: str, header: str
+              ) -> bytes:
+    """The shared library."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / f"{prefix}.o").write_bytes(code)
+        (folder / f"{prefix}.h").write_text(library, encoding="utf-8")
+        (folder / "fmu.h").write_text(header, encoding="utf-8")
+        for source in ("model.c", "fmi2.c", "fmi3.c"):
+            (folder / source).write_text((SOURCES / source).read_text(encoding="utf-8"), encoding="utf-8")
+        made, parts = folder / f"{prefix}{target.suffix}", [folder / f"fmi{version[0]}.c", folder / f"{prefix}.o"]
+        command = linking.link_command(compiler, target, parts, made)
+        hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
+        bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
+        command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-ffp-contract=off", *hidden, *bound]
+        linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})")
+        return made.read_bytes()

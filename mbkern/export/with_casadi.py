@@ -1,0 +1,101 @@
+"""A right-hand side for CasADi: an external function with its exact Jacobian, usable in `nlpsol`, `integrator`, ..."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .. import files
+from ..errors import ExportError
+from ..system import System
+from ..workspace.binding import drives_of
+from . import linking
+from .library import Maker, check_momenta, prefix_of
+from .targets import Target, target_named
+
+SOURCE = Path(__file__).with_name("casadi_external.c")
+
+
+def casadi(system: System, path: Any = None, *, target: str = "native") -> Any:
+    """The right-hand side as a CasADi function (q, p, tau, t) -> (qdot, pdot), with its Jacobian in closed form.
+
+    Parameters
+    ----------
+    system : System
+        Of joints with a coordinate for each speed: no ball and free joints (take `euler_ball`, and steps).
+    path : str or path, optional
+        Folder and name: "build/arm" writes `build/libarm.so`, which `casadi.external("arm", "build/libarm.so")` finds
+        again in any process, also without mbkern. By default a file that the system removes.
+    target : str
+        The processor, as in `library`.
+
+    Returns
+    -------
+    casadi.Function
+        It calls machine code, no Python. Jacobian, forward and reverse derivatives are exact; second derivatives are
+        not there: IPOPT takes ``{"ipopt.hessian_approximation": "limited-memory"}``. Where the state has no value, the
+        evaluation fails, which solvers take as a reason for a shorter step.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> f = mb.export.casadi(mb.System(mb.zoo.chain(2)))     # doctest: +SKIP
+    >>> f                                                     # doctest: +SKIP
+    Function(mbkern_rhs:(q[2],p[2],tau[2],t)->(qdot[2],pdot[2]) External)
+    """
+    if not isinstance(system, System):
+        raise ExportError(f"system: expected a System, got {type(system).__name__}; mb.System(model) makes one")
+    check_momenta(system, "casadi")
+    model, goal = system.model, target_named(target)
+    if model.nq != model.nv:
+        raise ExportError("casadi: the state of ball and free joints has quaternions, which have no plain Jacobian; "
+                          "build the model of mb.euler_ball and of mb.translate and mb.rotate steps")
+    try:
+        import casadi as library
+    except ImportError as error:
+        raise ExportError(f"casadi: the package is not there ({error}): pip install casadi") from None
+    place = Path(tempfile.mkdtemp(prefix="mbkern-casadi-")) / "mbkern_rhs" if path is None else Path(path)
+    name = prefix_of(place.name)
+    compiler = linking.compiler(goal)
+    if not compiler:
+        raise ExportError(f"no C compiler found for {goal.triple}, which builds the function for CasADi: install one, "
+                          "or name it in the environment variable CC")
+    maker = Maker(system, f"{name}_model", goal, ("rhs", "jacobian_rhs"), False, [])
+    code = maker.code()
+    made = place.parent / f"lib{name}{goal.suffix}"
+    files.write(made, _compiled(compiler, goal, maker, name, code), "export.casadi")
+    function = library.external(name, str(made.resolve()))
+    if path is None and goal.suffix == ".so":  # a library that is loaded needs no file
+        made.unlink()
+        place.parent.rmdir()
+    return function
+
+
+def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code: bytes) -> bytes:
+    """The shared library."""
+    nv = maker.model.nv
+    columns = ", ".join(map(str, range(nv + 1)))
+    rows = ", ".join(map(str, range(nv)))
+    empty = ", ".join(["0"] * (nv + 1))
+    comma = ", " if nv else ""
+    header = "\n".join([
+        f'#include "{maker.prefix}.h"', f"#define MODEL(name) {maker.prefix}_##name", f"#define FUNCTION {name}",
+        f"#define JACOBIAN jac_{name}", f"#define NV {nv}", f"#define WORK {maker.total}",
+        f"#define DRIVEN {int(bool(drives_of(maker.model)))}",
+        f"static const long long int IDENTITY[] = {{{nv}, {nv}, {columns}{comma}{rows}}};",
+        f"static const long long int EMPTY[] = {{{nv}, {nv}, {empty}}};",
+        f"static const long long int EMPTY_COLUMN[] = {{{nv}, 1, 0, 0}};", ""])
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "model.o").write_bytes(code)
+        (folder / f"{maker.prefix}.h").write_text(maker.text(), encoding="utf-8")
+        (folder / "external.h").write_text(header, encoding="utf-8")
+        (folder / "external.c").write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
+        made = folder / f"external{target.suffix}"
+        command = linking.link_command(compiler, target, [folder / "external.c", folder / "model.o"], made)
+        hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
+        bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
+        command[len(compiler):len(compiler)] = ["-std=gnu99", "-O2", *hidden, *bound]
+        linking.run(command, "compiling the function for CasADi")
+        return made.read_bytes()

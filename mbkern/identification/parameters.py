@@ -1,0 +1,85 @@
+"""The inertial parameters of a model as a vector, their names, and the way back to a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..inputs import Array
+
+if TYPE_CHECKING:
+    from ..model.model import Model
+
+#: Of each body: mass, first moment m c (kg m), inertia about the body origin (kg m^2), in body axes
+TEN = ("mass", "moment_x", "moment_y", "moment_z",
+       "inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz")
+PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the six numbers of an inertia
+
+
+def inertial_parameters(model: Model) -> Array:
+    """pi, (10 N,): mass, first moment and inertia about the body origin of every body, in body axes.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> builder = mb.ModelBuilder()
+    >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    >>> mb.identification.inertial_parameters(builder.build())
+    array([ 2. ,  0. ,  0. , -1. ,  0.6,  0.6,  0.1,  0. ,  0. ,  0. ])
+    """
+    pi = np.empty((model.n_bodies, 10))
+    for body, row in zip(model.body_specs, pi, strict=True):
+        m, c = float(body.mass), np.array(body.com, float)
+        J = np.array(body.inertia, float).reshape(3, 3) + m * (c @ c * np.eye(3) - np.outer(c, c))
+        row[0], row[1:4], row[4:] = m, m * c, six(J)
+    return pi.reshape(-1) + 0.0  # no -0
+
+
+def names_of(model: Model) -> tuple[str, ...]:
+    """Names of the parameters: "body.mass", "body.moment_x", ..., in the order of `inertial_parameters`."""
+    return tuple(f"{body}.{what}" for body in model.body_names for what in TEN)
+
+
+def six(J: Array) -> Array:
+    """xx yy zz xy xz yz of a symmetric matrix."""
+    return np.array([J[i, j] for i, j in PLACES])
+
+
+def matrix_of(numbers: Array) -> Array:
+    """The symmetric matrix of xx yy zz xy xz yz."""
+    J = np.empty((3, 3))
+    for (i, j), x in zip(PLACES, numbers, strict=True):
+        J[i, j] = J[j, i] = x
+    return J
+
+
+def with_parameters(model: Model, pi: Array) -> Model:
+    """The model with other inertial parameters; a ModelError where they are those of no body."""
+    specs = []
+    for body, row in zip(model.body_specs, np.asarray(pi, float).reshape(-1, 10), strict=True):
+        m = float(row[0])
+        c = row[1:4] / m if m != 0.0 else np.zeros(3)
+        J = matrix_of(row[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+        x, y, z = (tuple(line) for line in J.tolist())
+        specs.append(replace(body, mass=m, com=tuple(c.tolist()), inertia=(x, y, z)))
+    return type(model)(model.name, tuple(model.gravity.tolist()), tuple(specs), model.frame_specs, model.visuals)
+
+
+def pseudo_inertia(row: Array) -> Array:
+    """The 4 x 4 matrix that is positive definite exactly for the ten numbers of a real body, some mass everywhere.
+
+    [[tr(J)/2 E - J, s], [s^T, m]] (Wensing, Kim & Slotine 2018).
+    """
+    J = matrix_of(row[4:])
+    P = np.empty((4, 4))
+    P[:3, :3] = 0.5 * np.trace(J) * np.eye(3) - J
+    P[:3, 3] = P[3, :3] = row[1:4]
+    P[3, 3] = row[0]
+    return P
+
+
+def ten_of(P: Array) -> Array:
+    """The ten numbers of a pseudo-inertia."""
+    return np.concatenate([[P[3, 3]], P[:3, 3], six(np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3])])

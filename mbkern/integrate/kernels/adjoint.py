@@ -1,0 +1,266 @@
+"""The adjoint of a run: how a scalar of its states depends on where they began, on forces and on constants.
+
+A step y_new = y + h sum_i b_i k_i, k_i = f(t + c_i h, y + h sum_j a_ij k_j), takes weights lambda of y_new back to y:
+
+    mu_i = h b_i lambda + h sum_j a_ji J_j^T mu_j,     lambda <- lambda + sum_j J_j^T mu_j
+
+and mu_i are the weights of the rates k_i, whose derivatives by constants and forces add to the gradient. Explicit
+methods go through their stages from the last to the first; each stage waits in a slot of its own, where f was
+evaluated, for J^T mu (:mod:`mbkern.variational.kernels.flow`). For the Gauss methods mu solves the transposed equations
+of :mod:`.tangent`. This is the exact gradient of what the steps compute (E. Hairer, C. Lubich and G. Wanner, Geometric
+Numerical Integration, section VI.4; J. M. Sanz-Serna, SIAM Review 58 (2016) 3-33).
+
+Steps lead from times[k] to times[k + 1]. `states` has the states at their beginnings, and for a Gauss method the slopes
+of its stages behind each.
+"""
+
+from math import sqrt
+
+from ...core.arguments import data_of, integers_at
+from ...core.cabi import call_load, call_ode
+from ...core.jit import checked, exact
+from ...core.layout import AT_LOADS, HEADER
+from ...core.number import array_at, get, put, whole
+from .calls import load_double
+from .common import at, copy, evaluate, finite, square4, unit_quaternions, unit_quaternions_with_slopes
+from .dopri5 import NO_STEP, dopri5_step
+from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step
+from .plan import (
+    AT_TANGENT, AT_THETA, CODE, DESK, DOPRI5, FACTORED, FAILED_RHS, FAILED_STAGES, FINISHED, FRESH, GAUSS, H, K1, K2,
+    K7, METHOD, N, N_QUATERNIONS, NEED_MATRIX, NEXT_EVAL, QUATERNIONS, RHS, SPLIT, STAGES, STARTED, STATUS, T, T_BAD,
+    TEMP, USER, VARIATION, Y, Y_BAD, Y_NEW,
+)
+from .rk4 import rk4_step
+from .places import matrix_of, plan_at
+from .tableaus import EXPLICIT_A, EXPLICIT_B, EXPLICIT_C, GAUSS_B, GAUSS_C
+from .tangent import matrices_of, stage_factors, stage_state
+
+# words of the plan of derivatives, beside DESK, JACOBIAN, STATUS and Newton's: addresses of the C functions, and of the
+# number of the slot in use
+SWEEP, PULL, SLOT = RHS, VARIATION, AT_THETA
+
+
+@exact
+def row_size(plan):
+    """Numbers that are kept of a step."""
+    return plan[N] * (1 + plan[STAGES]) if plan[METHOD] == GAUSS else plan[N]
+
+
+@exact
+def act(plan, forces, k):
+    """Let the k-th joint forces act: rows of `forces`, which may have none."""
+    nv = plan[N] - plan[SPLIT]
+    if forces.shape[0] > 0:
+        frame = array_at(plan[USER], HEADER)
+        loads = array_at(plan[USER] + 8 * whole(frame, AT_LOADS), nv)
+        for j in range(nv):
+            put(loads, j, get(forces, k * nv + j))
+
+
+@checked
+def forward(address, times, forces, which, first, last, states):
+    """Steps `first` to `last` (not included) from Y; NEXT_EVAL of the plan is the next one when it stops before.
+
+    which[k] are the forces of step k. What the steps begin with goes to `states`, unless that is empty.
+    """
+    plan, num, work = plan_at(address)
+    matrix, pivots = matrix_of(plan)
+    n, y, y_new, k1 = plan[N], at(plan, Y), at(plan, Y_NEW), at(plan, K1)
+    rows, acting = row_size(plan), -1
+    for k in range(first, last):
+        plan[NEXT_EVAL] = k
+        t, h = times[k], times[k + 1] - times[k]
+        if forces.shape[0] > 0 and which[k] != acting:
+            act(plan, forces, which[k])
+            acting, plan[FRESH] = which[k], 0
+        if abs(h - num[H]) > 1e-12 * abs(h):
+            num[H], plan[FACTORED] = h, 0
+        keep = states.shape[0] > 0
+        if keep:
+            copy(work, y, states, (k - first) * rows, n)
+        if plan[METHOD] == GAUSS:
+            if plan[STARTED] == 0 and not evaluate(plan, num, t, work, y, k1):
+                return FAILED_RHS
+            code = gauss_step(plan, num, t, h, work, matrix, pivots)
+            if code != CONVERGED:
+                num[T_BAD] = t
+                return NEED_MATRIX if code == NEWTON_NEEDED else FAILED_RHS if code == NO_STAGES else FAILED_STAGES
+            if keep:
+                copy(work, at(plan, K2), states, (k - first) * rows + n, plan[STAGES] * n)
+        else:
+            if plan[FRESH] == 0 and not evaluate(plan, num, t, work, y, k1):
+                return FAILED_RHS
+            plan[FRESH] = 0
+            if plan[METHOD] == DOPRI5:
+                if dopri5_step(plan, num, t, h, work) >= NO_STEP:
+                    return FAILED_RHS
+                unit_quaternions_with_slopes(plan, work, y_new, at(plan, K7))
+                copy(work, at(plan, K7), work, k1, n)
+                plan[FRESH] = 1
+            else:
+                if not rk4_step(plan, num, t, h, work):
+                    return FAILED_RHS
+                unit_quaternions(plan, work, y_new)
+        if not finite(work, y_new, n):
+            num[T_BAD], plan[Y_BAD] = t, y
+            return FAILED_RHS
+        copy(work, y_new, work, y, n)
+        num[T] = times[k + 1]
+    plan[NEXT_EVAL] = last
+    return FINISHED
+
+
+# ---- back ----
+@exact
+def pulled(plan, derived, num, t, state, weights, out, code):
+    """out = J^T weights at the stage in use: addresses. `code` of the stages before; the first that is not zero."""
+    n = plan[N]
+    call_load(derived[PULL], t, array_at(state, n), array_at(weights, n), array_at(out, n), derived[DESK])
+    return code if code != 0.0 else load_double(derived[STATUS])
+
+
+@exact
+def unit_weights(plan, raw, weights):
+    """The transpose of scaling quaternions to length one, where `raw` is the state before; it is symmetric."""
+    for k in range(plan[N_QUATERNIONS]):
+        i = plan[QUATERNIONS + k]
+        square = square4(raw, i)
+        over, along = 1.0 / sqrt(square), 0.0
+        for j in range(4):
+            along += get(raw, i + j) * get(weights, i + j)
+        along /= square
+        for j in range(4):
+            put(weights, i + j, over * (get(weights, i + j) - along * get(raw, i + j)))
+
+
+@exact
+def use(derived, slot):
+    """Let this slot be the one in use."""
+    put(array_at(derived[SLOT], 1), 0, float(slot))
+
+
+@exact
+def explicit_back(plan, derived, num, t, h, x, at_x, weights, by_force):
+    """One step of RK4 or Dormand-Prince back: y is at the beginning of x, `weights` those of the new state.
+
+    x has vectors y, k_1 .. k_s, stages Y_1 .. Y_s, mu, g_1 .. g_s.
+    """
+    n, nq = plan[N], plan[SPLIT]
+    row = 0 if plan[METHOD] != DOPRI5 else 1
+    s = 4 if row == 0 else 6
+    k, stages, mu, g = n, n * (1 + s), n * (1 + 2 * s), n * (2 + 2 * s)
+    code = 0.0
+    for i in range(s):
+        for c in range(n):
+            total = 0.0
+            for j in range(i):
+                total += EXPLICIT_A[row, i, j] * get(x, k + j * n + c)
+            put(x, stages + i * n + c, get(x, c) + h * total)
+        use(derived, i)
+        call_ode(derived[SWEEP], t + EXPLICIT_C[row, i] * h, x, stages + i * n, x, k + i * n, derived[DESK])
+        code = code if code != 0.0 else load_double(derived[STATUS])
+    if code != 0.0:
+        return code
+    for c in range(n):
+        total = 0.0
+        for i in range(s):
+            total += EXPLICIT_B[row, i] * get(x, k + i * n + c)
+        put(x, mu + c, get(x, c) + h * total)
+    unit_weights(plan, array_at(at_x + 8 * mu, n), weights)
+    for i in range(s - 1, -1, -1):
+        for c in range(n):
+            total = EXPLICIT_B[row, i] * get(weights, c)
+            for j in range(i + 1, s):
+                total += EXPLICIT_A[row, j, i] * get(x, g + j * n + c)
+            put(x, mu + c, h * total)
+        for c in range(nq, n):
+            put(by_force, c - nq, get(by_force, c - nq) + get(x, mu + c))
+        use(derived, i)
+        code = pulled(plan, derived, num, t + EXPLICIT_C[row, i] * h, at_x + 8 * (stages + i * n), at_x + 8 * mu,
+                      at_x + 8 * (g + i * n), code)
+    for c in range(n):
+        total = get(weights, c)
+        for i in range(s):
+            total += get(x, g + i * n + c)
+        put(weights, c, total)
+    return code
+
+
+@exact
+def solve_transposed(m, W, pivots, x):
+    """x = W^-T x for the factors of `eliminate`."""
+    for r in range(m):
+        total = x[r]
+        for j in range(r):
+            total -= W[j * m + r] * x[j]
+        x[r] = total / W[r * m + r]
+    for r in range(m - 1, -1, -1):
+        total = x[r]
+        for j in range(r + 1, m):
+            total -= W[j * m + r] * x[j]
+        x[r] = total
+    for c in range(m - 1, -1, -1):
+        best = pivots[c]
+        x[c], x[best] = x[best], x[c]
+
+
+@exact
+def gauss_back(plan, derived, num, t, h, x, at_x, work, weights, by_force):
+    """One step of a Gauss method back: y and the slopes of its stages are in `work`; x has mu_1 .. mu_s, g, a stage."""
+    n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
+    matrix, pivots = matrices_of(plan, integers_at(plan[AT_TANGENT], QUATERNIONS))
+    size, g = s * n, s * n
+    if stage_factors(plan, derived, num, t, h, work, matrix, pivots) == FAILED_RHS:
+        return load_double(derived[STATUS])
+    for i in range(s):
+        for c in range(n):
+            put(x, i * n + c, h * GAUSS_B[s, i] * get(weights, c))
+    mu = array_at(at_x, size)
+    solve_transposed(size, matrix, pivots, mu)
+    code = 0.0
+    use(derived, 0)
+    for i in range(s):
+        for c in range(nq, n):
+            put(by_force, c - nq, get(by_force, c - nq) + get(x, i * n + c))
+        stage_state(plan, h, i, work)
+        when = t + GAUSS_C[s, i] * h
+        call_ode(derived[SWEEP], when, work, at(plan, TEMP), x, g + n, derived[DESK])
+        code = code if code != 0.0 else load_double(derived[STATUS])
+        copy(work, at(plan, TEMP), x, g + n, n)
+        code = pulled(plan, derived, num, when, at_x + 8 * (g + n), at_x + 8 * i * n, at_x + 8 * g, code)
+        for c in range(n):
+            put(weights, c, get(weights, c) + get(x, g + c))
+    return code
+
+
+@checked
+def backward(address, times, forces, which, first, last, states, sample, bars, weights, by_force, x):
+    """Steps `last` - 1 down to `first`, whose beginnings `states` has; FINISHED, or why not.
+
+    `weights` are those of the state at the end of the last step, and of the first one's beginning in the end. Row
+    sample[k] of `bars` (-1: none) is added at the end of step k - 1. `by_force` has a row for each of the forces (one
+    where there are none).
+    """
+    plan, num, work = plan_at(address)
+    derived = integers_at(plan[AT_TANGENT], QUATERNIONS)
+    n, nv, rows = plan[N], plan[N] - plan[SPLIT], row_size(plan)
+    for k in range(last - 1, first - 1, -1):
+        t, h = times[k], times[k + 1] - times[k]
+        if sample[k + 1] >= 0:
+            for c in range(n):
+                put(weights, c, get(weights, c) + get(bars, sample[k + 1] * n + c))
+        act(plan, forces, which[k])
+        own = which[k] * nv if forces.shape[0] > 0 else 0
+        if plan[METHOD] == GAUSS:
+            copy(states, (k - first) * rows, work, at(plan, Y), n)
+            copy(states, (k - first) * rows + n, work, at(plan, K2), plan[STAGES] * n)
+            code = gauss_back(plan, derived, num, t, h, x, data_of(x), work, weights,
+                              array_at(data_of(by_force) + 8 * own, nv))
+        else:
+            copy(states, (k - first) * rows, x, 0, n)
+            code = explicit_back(plan, derived, num, t, h, x, data_of(x), weights,
+                                 array_at(data_of(by_force) + 8 * own, nv))
+        if code != 0.0 or not finite(weights, 0, n):
+            plan[CODE], num[T_BAD] = int(code), t
+            return FAILED_RHS
+    return FINISHED

@@ -1,0 +1,105 @@
+"""The derivatives in closed form as ordinary Python, against the exact tangents of dual numbers."""
+
+import numpy as np
+import pytest
+from cases import BASES, CANONICAL, FAMILIES, assert_close, random_loads, random_model, random_state
+from dual import rhs_tangents
+
+from mbkern import plain
+
+T = 0.37
+NONE = np.empty(0)
+# of numbers of the same block; rounding times the condition of the mass matrix, 1e2 to 1e4 for random machines
+TOLERANCE = 1e-11
+SEEDS = range(16)
+
+
+def machine(seed):
+    """Random trees of every joint on every base; half with springs and dampers, a third with rotors."""
+    model = random_model(FAMILIES[seed % 4], 5, seed, base=BASES[seed // 4 % 4], springs=seed % 2 == 0,
+                         rotors=seed % 3 == 0)
+    return model, *random_state(model, 1, T), *random_loads(model, 1)
+
+
+def swept(model, q, p):
+    """A workspace as a sweep of "emh-ldl" leaves it, large enough for derivatives, else full of NaN."""
+    work = np.full(int(plain.load("tangents").tangents_size(model.block)), np.nan)
+    code = plain.load("extended").rhs(model.block, T, q, p, NONE, np.empty(model.nq), np.empty(model.nv), work)
+    assert code == 0
+    return work
+
+
+def jacobian(model, q, p, wrench=None):
+    A = np.full((2 * model.nv, 2 * model.nv), np.nan)
+    loads = NONE if wrench is None else wrench.ravel()
+    plain.load("jacobian_rhs").jacobian(model.block, q, loads, A.reshape(-1), swept(model, q, p))
+    return A
+
+
+def assert_blocks_close(A, expected, nv):
+    for name, rows, columns in (("u_q", 0, 0), ("u_p", 0, nv), ("pdot_q", nv, 0), ("pdot_p", nv, nv)):
+        block = (slice(rows, rows + nv), slice(columns, columns + nv))
+        assert_close(A[block], expected[block], TOLERANCE, name)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_jacobian_is_that_of_dual_numbers(seed):
+    model, q, p, tau, wrench = machine(seed)
+    _, tangents = rhs_tangents("extended", model, q, p, T, tau, wrench)
+    assert_blocks_close(jacobian(model, q, p, wrench), tangents[:, :2 * model.nv], model.nv)
+
+
+def test_the_jacobian_without_wrenches():
+    model, q, p, tau, _ = machine(5)
+    _, tangents = rhs_tangents("extended", model, q, p, T, tau, None)
+    assert_blocks_close(jacobian(model, q, p), tangents[:, :2 * model.nv], model.nv)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_of_single_dofs_have_a_symmetric_hessian(seed):
+    """(J A)^T = J A without dampers and wrenches; dpdot/dp is mirrored, but dpdot/dq and du/dp are computed apart."""
+    model = random_model(FAMILIES[seed], 6, 40 + seed, kinds=[k for k in CANONICAL if k != "driven"], rotors=seed > 1)
+    q, p = random_state(model, 1, T)
+    A, nv = jacobian(model, q, p), model.nv
+    hessian = np.vstack([A[nv:], -A[:nv]])
+    assert_close(hessian.T, hessian, 1e-12, "J A")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_products_are_those_of_the_matrix(seed, columns):
+    model, q, p, _, wrench = machine(seed)
+    nv, kernels = model.nv, plain.load("jacobian_products")
+    A, rng = jacobian(model, q, p, wrench), np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, nv, columns))
+    for name, matrix in (("jvp", A), ("vjp", A.T)):
+        first, second = np.full((2, nv, columns), np.nan)
+        getattr(kernels, name)(model.block, q, wrench.ravel(), x.reshape(-1), y.reshape(-1), columns,
+                               first.reshape(-1), second.reshape(-1), swept(model, q, p))
+        assert_close(np.vstack([first, second]), matrix @ np.vstack([x, y]), TOLERANCE, name)
+        rows, others = np.full((2, columns, nv), np.nan)
+        getattr(kernels, f"{name}_rows")(model.block, q, wrench.ravel(), x.T.ravel(), y.T.ravel(), columns,
+                                         rows.reshape(-1), others.reshape(-1), swept(model, q, p))
+        assert np.array_equal(rows.T, first) and np.array_equal(others.T, second)
+
+
+def test_a_far_root_costs_no_digits():
+    """Ten thousand kilometres from the origin nothing but the position differs."""
+    model = random_model("random", 4, 8, base="free", gravity=(0.0, 0.0, 0.0))
+    q, p = random_state(model, 1, T)
+    far = q.copy()
+    far[:3] += 1e7
+    assert_close(jacobian(model, far, p), jacobian(model, q, p), 1e-13, "far from the origin")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_pairs_and_sweeps_are_two_ways_to_one_matrix(family, n, monkeypatch):
+    """Shallow trees of single dofs go by pairs, all others by sweeps."""
+    model = random_model(family, n, n, kinds=[k for k in CANONICAL if k != "driven"], springs=True, rotors=n > 2)
+    q, p = random_state(model, 1, T)
+    kernels = plain.load("jacobian_rhs")
+    by_pairs = jacobian(model, q, p)
+    monkeypatch.setattr(kernels, "is_shallow", lambda block, work: False)
+    monkeypatch.setattr(kernels, "pairs", None)
+    assert_blocks_close(by_pairs, jacobian(model, q, p), model.nv)

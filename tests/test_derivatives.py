@@ -1,0 +1,216 @@
+"""Derivatives through the public calls: compiled code against dual numbers, charts, bad input."""
+
+import numpy as np
+import pytest
+from cases import BASES, FAMILIES, SCLERONOMIC, assert_close, random_loads, random_model, random_state
+from dual import partials_of, rhs_tangents, seeded, tangent_basis
+
+import mbkern as mb
+from mbkern import plain
+from mbkern.errors import MethodError, SingularInertiaError, StateError
+
+T = 0.37
+TOLERANCE = 1e-11  # of the largest number of a block: rounding times the condition of random machines
+
+
+def machine(seed, n=5):
+    model = random_model(FAMILIES[seed % 4], n, seed, base=BASES[seed // 4 % 4], springs=seed % 2 == 0,
+                         rotors=seed % 3 == 0)
+    return model, *random_state(model, 1, T), *random_loads(model, 1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_jacobian_is_that_of_dual_numbers(seed):
+    model, q, p, tau, wrench = machine(seed)
+    _, tangents = rhs_tangents("extended", model, q, p, T, tau, wrench)
+    A, nv = mb.System(model).jacobian_rhs(q, p, T, tau, wrench), model.nv
+    for name, got, expected in (("u_q", A.u_q, tangents[:nv, :nv]), ("u_p", A.u_p, tangents[:nv, nv:2 * nv]),
+                                ("pdot_q", A.pdot_q, tangents[nv:, :nv]),
+                                ("pdot_p", A.pdot_p, tangents[nv:, nv:2 * nv]),
+                                ("pdot_tau", A.pdot_tau, tangents[nv:, 2 * nv:])):
+        assert_close(got, expected, TOLERANCE, name)
+    assert np.shares_memory(A.pdot_p, A.matrix)
+
+
+@pytest.mark.parametrize("method", ["emh-lu", "dah", "hzu"])
+def test_all_methods_have_the_same_derivatives(method):
+    model, q, p, _, _ = machine(0)
+    assert np.array_equal(mb.System(model, method).jacobian_rhs(q, p, T).matrix,
+                          mb.System(model, "emh-ldl").jacobian_rhs(q, p, T).matrix)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 17])
+def test_any_number_of_columns_fits_the_lanes(n):
+    """Columns are computed several at a time: none may be missing or written beyond the matrix."""
+    model = random_model("chain", n, n, kinds=("revolute",))
+    q, p = random_state(model, 1, T)
+    _, tangents = rhs_tangents("extended", model, q, p, T, np.zeros(n), None)
+    around = np.full((2 * n + 2, 2 * n), 7.0)
+    A = mb.System(model).jacobian_rhs(q, p, T, out=around[1:-1])
+    assert np.all(around[[0, -1]] == 7.0) and A.matrix.base is around
+    assert_close(A.matrix, tangents[:, :2 * n], TOLERANCE, "matrix")
+
+
+@pytest.mark.parametrize("make, n", [("chain", 59), ("chain", 60), ("binary_tree", 100), ("binary_tree", 101),
+                                     ("carousel", 21)])
+def test_pairs_and_sweeps_meet_at_their_limits(make, n):
+    """Up to 100 dofs near to the root go by pairs, others by sweeps; products always by sweeps."""
+    model = getattr(mb.zoo, make)(n)
+    system, (q, u) = mb.System(model), model.random_state(seed=1)
+    p, (x, y) = system.momenta(q, u), np.random.default_rng(1).normal(size=(2, model.nv))
+    A = system.jacobian_rhs(q, p).matrix
+    # rounding times the condition of the mass matrix, which is 1e5 for these chains
+    assert_close(A @ np.concatenate([x, y]), np.concatenate(system.jvp(q, p, x, y)), 1e-9, "jvp")
+    assert_close(A.T @ np.concatenate([x, y]), np.concatenate(system.vjp(q, p, x, y)), 1e-9, "vjp")
+
+
+def test_a_workspace_that_is_too_small_is_refused():
+    system, q, none = mb.System(mb.zoo.chain(2)), np.zeros(2), np.empty((0, 6))
+    f, block = system.njit("jacobian_rhs")
+    assert f(block, 0.0, q, q, none, np.empty((4, 4)), system.work()) == mb.embed.CODES.index(
+        next(code for code in mb.embed.CODES if code[0] == "BAD_SHAPE"))
+    assert f(block, 0.0, q, q, none, np.empty((4, 4)), system.work("jacobian_rhs")) == 0
+
+
+@pytest.mark.parametrize("columns", [1, 4, 5, 18])
+def test_products_are_those_of_the_matrix(columns):
+    for seed in (1, 6):
+        model, q, p, tau, wrench = machine(seed)
+        system, nv = mb.System(model), model.nv
+        A, rng = system.jacobian_rhs(q, p, T, tau, wrench).matrix, np.random.default_rng(seed)
+        x, y = rng.normal(size=(2, nv, columns))
+        assert_close(np.vstack(system.jvp(q, p, x, y, T, tau, wrench)), A @ np.vstack([x, y]), TOLERANCE, "jvp")
+        assert_close(np.vstack(system.vjp(q, p, x, y, T, tau, wrench)), A.T @ np.vstack([x, y]), TOLERANCE, "vjp")
+        one = system.jvp(q, p, x[:, 0], y[:, 0], T, tau, wrench)
+        assert one[0].shape == (nv,)
+        assert_close(np.concatenate(one), A @ np.concatenate([x[:, 0], y[:, 0]]), TOLERANCE, "one direction")
+
+
+@pytest.mark.parametrize("seed", [1, 5, 9, 12])
+def test_coordinates_are_those_of_dual_numbers(seed):
+    """Every number of q moved on its own, quaternions off their sphere as well."""
+    model, q, p, tau, wrench = machine(seed)
+    nq, nv = model.nq, model.nv
+    seeds = np.eye(nq + nv)
+    x, y = seeded(q, seeds[:nq]), seeded(p, seeds[nq:])
+    forces, size = np.empty(nv, object), 40_000
+    plain.load("momenta").wrenches_to_joints(model.block, T, x, wrench.ravel(), forces, np.full(size, np.nan, object))
+    work, xdot, ydot = np.full(size, np.nan, object), np.empty(nq, object), np.empty(nv, object)
+    plain.load("extended").rhs(model.block, T, x, y, forces + tau, xdot, ydot, work)
+    expected = partials_of([*xdot, *ydot], nq + nv)
+    at = plain.load("layout").speeds_at(model.block)
+    out = np.empty((nq + nv, nq + nv))
+    A = mb.System(model).jacobian_rhs(q, p, T, tau, wrench, chart="coordinates", out=out)
+    assert A.matrix is out
+    assert_close(out, expected, TOLERANCE, "matrix")
+    assert_close(np.hstack([A.u_q, A.u_p]), partials_of(work[at:at + nv], nq + nv), TOLERANCE, "u")
+    assert_close(A.qdot_q, expected[:nq, :nq], TOLERANCE, "qdot_q")
+    assert_close(A.qdot_p, expected[:nq, nq:], TOLERANCE, "qdot_p")
+    assert_close(A.pdot_q, expected[nq:, :nq], TOLERANCE, "pdot_q")
+    assert_close(A.pdot_p, expected[nq:, nq:], TOLERANCE, "pdot_p")
+
+
+def test_tangent_and_coordinates_differ_by_the_chart_alone():
+    model, q, p, _, _ = machine(9)
+    system = mb.System(model)
+    tangent, numbers = system.jacobian_rhs(q, p, T), system.jacobian_rhs(q, p, T, chart="coordinates")
+    assert_close(numbers.pdot_q @ tangent_basis(model, q), tangent.pdot_q, TOLERANCE, "pdot_q")
+
+
+def test_a_machine_that_cannot_move_has_empty_derivatives():
+    builder = mb.ModelBuilder()
+    builder.add_body("table", mass=1.0, inertia=(1, 1, 1))
+    system = mb.System(builder.build())
+    assert system.jacobian_rhs([], []).matrix.shape == (0, 0)
+
+
+def test_bad_input_is_named():
+    model = mb.zoo.chain(3)
+    system, q, p = mb.System(model), np.zeros(3), np.zeros(3)
+    with pytest.raises(MethodError, match="chart: expected one of 'tangent', 'coordinates', got 'polar'"):
+        system.jacobian_rhs(q, p, chart="polar")
+    with pytest.raises(StateError, match=r"q\[1\].*nan"):
+        system.jacobian_rhs([0.0, np.nan, 0.0], p)
+    with pytest.raises(StateError, match="tau"):
+        system.jacobian_rhs(q, p, tau=[1.0])
+    with pytest.raises(StateError, match="wrench"):
+        system.jacobian_rhs(q, p, wrench=np.zeros((2, 6)))
+    with pytest.raises(StateError, match=r"out: expected .* \(6, 6\), got float64 \(3, 3\)"):
+        system.jacobian_rhs(q, p, out=np.zeros((3, 3)))
+    with pytest.raises(StateError, match="shares memory"):
+        matrix = np.zeros((6, 6))
+        system.jacobian_rhs(matrix[0, :3], p, out=matrix)
+    with pytest.raises(StateError, match=r"dp: expected the shape of dq, \(3,\), got \(3, 2\)"):
+        system.jvp(q, p, np.zeros(3), np.zeros((3, 2)))
+    with pytest.raises(StateError, match="pdot_weights"):
+        system.vjp(q, p, np.zeros(3), np.full(3, np.inf))
+    assert np.isfinite(system.jacobian_rhs([0, 0, 0], (0, 0, 0)).matrix).all()  # lists and integers
+
+
+def test_a_joint_without_inertia_is_named():
+    builder = mb.ModelBuilder()
+    builder.add_body("ghost", joint=mb.revolute("z"), mass=1.0)  # a point on the axis
+    with pytest.raises(SingularInertiaError, match="ghost"):
+        mb.System(builder.build()).jacobian_rhs([0.0], [0.0])
+
+
+def test_results_too_large_for_a_double_are_refused():
+    model = mb.zoo.chain(2)
+    with pytest.raises(StateError, match=r"not finite|overflow"):
+        mb.System(model).jacobian_rhs(np.ones(2), np.full(2, 1e199))
+
+
+# ---- accelerations and joint forces ----
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_joint_forces_have_the_derivatives_of_dual_numbers(seed):
+    model, q, _, _, wrench = machine(seed)
+    nv, rng = model.nv, np.random.default_rng(seed)
+    u, udot = rng.normal(size=(2, nv))
+    x = seeded(q, np.hstack([tangent_basis(model, q), np.zeros((model.nq, nv))]))
+    y = seeded(u, np.hstack([np.zeros((nv, nv)), np.eye(nv)]))
+    tau, done = np.empty(nv, object), np.empty(nv, object)
+    work = np.full(40_000, np.nan, object)
+    plain.load("drives").evaluate_drives(model.block, T, work)
+    plain.load("joint_forces").inverse_dynamics(model.block, x, y, udot, np.empty(0), tau, work)
+    plain.load("momenta").wrenches_to_joints(model.block, T, x, wrench.ravel(), done, np.full(40_000, np.nan, object))
+    expected = partials_of(tau - done, 2 * nv)
+    got = mb.System(model).derivatives_inverse_dynamics(q, u, udot, T, wrench)
+    assert_close(got.tau_q, expected[:, :nv], TOLERANCE, "tau_q")
+    assert_close(got.tau_u, expected[:, nv:], TOLERANCE, "tau_u")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_accelerations_and_joint_forces_are_inverse_to_each_other(seed):
+    """tau(q, u, udot(q, u, tau)) = tau: their derivatives cancel."""
+    model, q, _, tau, wrench = machine(seed)
+    system, u = mb.System(model), np.random.default_rng(seed).normal(size=model.nv)
+    forward = system.derivatives_accelerations(q, u, T, tau, wrench)
+    back = system.derivatives_inverse_dynamics(q, u, system.accelerations(q, u, T, tau, wrench), T, wrench)
+    assert_close(back.tau_udot @ forward.udot_q, -back.tau_q, TOLERANCE, "udot_q")
+    assert_close(back.tau_udot @ forward.udot_u, -back.tau_u, TOLERANCE, "udot_u")
+    assert_close(back.tau_udot @ forward.udot_tau, np.eye(model.nv), TOLERANCE, "udot_tau")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pinocchio_has_the_same_derivatives(seed):
+    peers = pytest.importorskip("peers")
+    pin = pytest.importorskip("pinocchio")
+    model = random_model(FAMILIES[seed % 4], 6, seed, base=("jointed", "free", "fixed")[seed % 3], kinds=SCLERONOMIC)
+    system, peer, nv = mb.System(model), peers.Pinocchio(model), model.nv
+    q, _ = random_state(model, 1)
+    u, udot, tau = np.random.default_rng(seed).normal(size=(3, nv))
+    at = np.ix_(peer.v_index, peer.v_index)
+    forces = pin.computeRNEADerivatives(peer.model, peer.data, peer.q(q), peer.v(u), peer.v(udot))
+    got = system.derivatives_inverse_dynamics(q, u, udot)
+    assert_close(got.tau_q, forces[0][at], 1e-9, "tau_q")
+    assert_close(got.tau_u, forces[1][at], 1e-9, "tau_u")
+    rates = pin.computeABADerivatives(peer.model, peer.data, peer.q(q), peer.v(u), peer.v(tau))
+    derivatives = system.derivatives_accelerations(q, u, tau=tau)
+    assert_close(derivatives.udot_q, rates[0][at], 1e-9, "udot_q")
+    assert_close(derivatives.udot_u, rates[1][at], 1e-9, "udot_u")
+    inverse = np.triu(rates[2]) + np.triu(rates[2], 1).T  # only the upper half is always filled
+    assert_close(derivatives.udot_tau, inverse[at], 1e-9, "udot_tau")
+    p = system.momenta(q, u)
+    assert_close(system.jacobian_rhs(q, p).u_p, inverse[at], 1e-9, "u_p")
