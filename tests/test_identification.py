@@ -89,6 +89,17 @@ def test_what_the_record_shows_is_found_and_the_rest_is_named(arm):
         assert_close(Y @ found.values, Y @ truth, 1e-4, "momenta")
 
 
+def test_without_joint_forces_no_parameter_is_called_identified():
+    """Weight and inertia grow alike: the equations have a direction that is nothing but the error of the quadrature."""
+    model = mb.zoo.chain(2, seed=3)
+    system = mb.System(model)
+    for samples in (101, 401, 1601):  # the smallest singular value: 1e-7, 6e-10, 2e-12 of the largest
+        t = np.linspace(0.0, 2.0, samples)
+        run = system.simulate([0.3, 0.5], [0.0, 0.0], (0.0, 2.0), t_eval=t, rtol=1e-12, atol=1e-13)
+        found = mb.identify(system, t, run.q, run.u, np.zeros((samples, 2)), parameters=["body1"])
+        assert found.rank == 9 and not found.identifiable
+
+
 def test_a_mass_comes_out_of_noisy_data(arm):
     system, t, q, u, tau = arm
     rng = np.random.default_rng(1)

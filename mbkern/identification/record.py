@@ -126,8 +126,10 @@ def identify(system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, tau: Arra
     >>> model = mb.zoo.chain(2, seed=3)
     >>> heavy = model.vary(body=model.body_names[1], mass=[1.7 * model.body_specs[1].mass]).model_of(0)
     >>> truth, t = mb.System(heavy), np.linspace(0.0, 2.0, 401)
-    >>> run = truth.simulate([0.3, 0.5], [0.0, 0.0], (0.0, 2.0), t_eval=t)
-    >>> found = mb.identify(mb.System(model), t, run.q, run.u, np.zeros((401, 2)), parameters=model.body_names[1:])
+    >>> push = np.array([0.2, -0.1])    # without joint forces twice the masses move alike
+    >>> run = truth.simulate([0.3, 0.5], [0.0, 0.0], (0.0, 2.0), t_eval=t, tau=push)
+    >>> tau = np.tile(push, (401, 1))
+    >>> found = mb.identify(mb.System(model), t, run.q, run.u, tau, parameters=model.body_names[1:])
     >>> moment = 1.7 * mb.identification.inertial_parameters(model)[11]
     >>> name = f"{model.body_names[1]}.moment_x"
     >>> name in found.identifiable, bool(np.isclose(found[name], moment, rtol=1e-5))
@@ -140,10 +142,11 @@ def identify(system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, tau: Arra
         raise StateError("parameters: whether a body is physical depends on all ten numbers of it; with "
                          f"consistent=True give names of bodies, got {show(parameters)}")
     pieces = _pieces(len(t), window)
-    A, b = _equations(system, t, q, u, tau, pieces)
+    A, b, error = _equations(system, t, q, u, tau, pieces)
     prior = inertial_parameters(model)
     known = np.setdiff1d(np.arange(prior.size), places)
-    return _solved(model, names, places, A[:, places], b - A[:, known] @ prior[known], prior[places], consistent)
+    return _solved(model, names, places, A[:, places], b - A[:, known] @ prior[known], error[:, places], prior[places],
+                   consistent)
 
 
 # ---- the record ----
@@ -201,17 +204,20 @@ def _pieces(count: int, window: Any) -> Places:
 # ---- the equations ----
 
 
-def _equations(system: System, t: Array, q: Array, u: Array, tau: Array, pieces: Places) -> tuple[Array, Array]:
-    """A pi = b: a block of nv rows for each piece."""
+def _equations(system: System, t: Array, q: Array, u: Array, tau: Array, pieces: Places
+               ) -> tuple[Array, Array, Array]:
+    """A pi = b, a block of nv rows for each piece, and what the quadrature may have added to A."""
     first, last = pieces
     Y = system.momentum_regressor_batch(q, u, t)
     Z = system.momentum_rate_regressor_batch(q, u, t)
     passive, rotors = _beside(system, t, q, u)
     impulse = CubicSpline(t, tau + passive).antiderivative()(t)
     grown = CubicSpline(t, Z).antiderivative()(t)
+    coarse = CubicSpline(t[::2], Z[::2]).antiderivative()(t)  # order 4: 16 times the error
+    doubt = (grown - coarse) / 15.0
     A = (Y[last] - Y[first]) - (grown[last] - grown[first])
     b = (impulse[last] - impulse[first]) - (rotors[last] - rotors[first])
-    return A.reshape(-1, A.shape[2]), b.reshape(-1)
+    return A.reshape(-1, A.shape[2]), b.reshape(-1), (doubt[last] - doubt[first]).reshape(-1, A.shape[2])
 
 
 def _beside(system: System, t: Array, q: Array, u: Array) -> tuple[Array, Array]:
@@ -226,12 +232,16 @@ def _beside(system: System, t: Array, q: Array, u: Array) -> tuple[Array, Array]
 # ---- the solution ----
 
 
-def _solved(model: Model, names: tuple[str, ...], places: Places, A: Array, b: Array, prior: Array,
+def _solved(model: Model, names: tuple[str, ...], places: Places, A: Array, b: Array, error: Array, prior: Array,
             consistent: bool) -> Identification:
-    """The smallest scaled change from the prior that solves the equations best."""
+    """The smallest scaled change from the prior that solves the equations best.
+
+    A direction counts as seen when its singular value is above what the quadrature may have made of nothing.
+    """
     scale = _scales(model)[places]
     left, sizes, right = np.linalg.svd(A * scale, full_matrices=False)
-    rank = int((sizes > RANK * max(float(sizes[0]), 1e-300)).sum()) if sizes.size else 0
+    unseen = max(RANK * max(float(sizes[0]), 1e-300), float(np.linalg.norm(error * scale, 2)))
+    rank = int((sizes > unseen).sum())
     if rank == 0:
         raise StateError("the record shows no parameter at all: nothing moves in it, and no joint force or weight acts")
     seen = right[:rank]
