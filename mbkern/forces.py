@@ -177,7 +177,7 @@ def friction(model: Model, coulomb: ArrayLike | None = None, viscous: ArrayLike 
     return with_derivative(joint_friction, by_state)
 
 
-def with_derivative(f: Callable[..., Any], derivative: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def with_derivative(f: Callable[..., Any], derivative: Callable[..., Any] | str | None = None) -> Callable[..., Any]:
     """Let tangents, gradients and Jacobians know the derivative of a force function; returns the function itself.
 
     The functions of this module have theirs.
@@ -186,11 +186,13 @@ def with_derivative(f: Callable[..., Any], derivative: Callable[..., Any] | None
     ----------
     f : njit function f(t, q, p, out) or f(t, q, p, u, out)
         For the argument `tau`; or, without a derivative, for `wrench`.
-    derivative : njit function, optional
+    derivative : njit function or "duals", optional
         df(t, q, p, tau_q, tau_p) writes the derivatives by q (nv, nq) and by p (nv, nv); they are zero when it is
-        called. With joint speeds df(t, q, p, u, tau_q, tau_p, tau_u), each at constant others. By default differences
-        of fourth order over 1e-3 of each number of (q, p) (of 1 where that is smaller): good to about 1e-11 where f is
-        smooth over that distance, and wrong where it bends within it.
+        called. With joint speeds df(t, q, p, u, tau_q, tau_p, tau_u), each at constant others. "duals": exact, by
+        compiling f once more for dual numbers; f may read and write numbers one by one, with arithmetic, powers,
+        comparisons, min, max, abs and the usual functions of math and numpy. By default differences of fourth order
+        over 1e-3 of each number of (q, p) (of 1 where that is smaller): good to about 1e-11 where f is smooth over that
+        distance, and wrong where it bends within it.
 
     Examples
     --------
@@ -205,6 +207,8 @@ def with_derivative(f: Callable[..., Any], derivative: Callable[..., Any] | None
     >>> run = mb.System(mb.zoo.chain(1)).simulate([0.3], [0.0], (0.0, 0.1), tau=tau, tangent=True)
     >>> run.tangent.shape[1:]
     (2, 2)
+
+    or, without the second function, ``mb.forces.with_derivative(spring, "duals")``.
     """
     known: Callable[..., Any] = derivatives.with_derivative(f, derivative)
     return known

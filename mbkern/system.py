@@ -505,8 +505,9 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         return self._derivatives.inverse_dynamics(q, u, udot, t, wrench, out)
 
     def equilibrium(self, q_guess: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
-                    wrench: ArrayLike | None = None, *, hold: Sequence[str | int] = ()) -> Equilibrium:
-        """A configuration near a guess that stays when all joint speeds are zero, by Newton's method.
+                    wrench: ArrayLike | None = None, *, hold: Sequence[str | int] = (), u: ArrayLike | None = None
+                    ) -> Equilibrium:
+        """A configuration near a guess that stays when all joint speeds are zero, or constant, by Newton's method.
 
         Parameters
         ----------
@@ -516,6 +517,8 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
             As in `rhs`. Where joints are driven, the machine stays relative to them, as in a steady rotation.
         hold : names or numbers of dofs
             Coordinates that keep their values of q_guess, by whatever joint forces it takes.
+        u : (nv,), optional
+            Joint speeds that stay, for a steady rotation of joints that are not driven; zero by default.
 
         Returns
         -------
@@ -532,7 +535,7 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         -0.523599
         """
         self._refuse_constraints("equilibrium")
-        return lazy.module("derivatives.linear").equilibrium(self, q_guess, t, tau, wrench, hold)
+        return lazy.module("derivatives.linear").equilibrium(self, q_guess, t, tau, wrench, hold, u)
 
     def linearize(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
                   wrench: ArrayLike | None = None, *, inputs: Sequence[str | int] | None = None,
@@ -566,9 +569,9 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         self._refuse_constraints("linearize")
         return lazy.module("derivatives.linear").linearize(self, q, p, t, tau, wrench, inputs, outputs)
 
-    def modes(self, q: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None, wrench: ArrayLike | None = None
-              ) -> Modes:
-        """Small vibrations about an equilibrium: frequencies, damping, shapes.
+    def modes(self, q: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+              u: ArrayLike | None = None) -> Modes:
+        """Small vibrations about an equilibrium or a steady rotation: frequencies, damping, shapes.
 
         Parameters
         ----------
@@ -576,6 +579,8 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
             An equilibrium under tau and wrench, see `equilibrium`.
         t, tau, wrench
             As in `rhs`.
+        u : (nv,), optional
+            Joint speeds of a steady rotation, as in `equilibrium`; zero by default.
 
         Returns
         -------
@@ -592,7 +597,7 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         (array([0.704968]), array([0.+4.429447j]))
         """
         self._refuse_constraints("modes")
-        return lazy.module("derivatives.linear").modes(self, q, t, tau, wrench)
+        return lazy.module("derivatives.linear").modes(self, q, t, tau, wrench, u)
 
     @cached_property
     def _derivatives(self) -> Derivatives:

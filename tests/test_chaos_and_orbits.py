@@ -29,6 +29,17 @@ def test_exponents_against_heyoka():
     assert np.abs(result.history[-1] - expected).max() < 1e-6
 
 
+def test_exponents_of_the_upright_pendulum_are_those_of_the_textbook():
+    """An unstable equilibrium of two equal rods and masses: +-sqrt((2 +- sqrt 2) g / l), exactly."""
+    builder = mb.ModelBuilder(gravity=(0, 0, -9.81))
+    for name, parent, place in (("upper", "world", 0.0), ("lower", "upper", 0.5)):
+        builder.add_body(name, parent, mb.revolute("y"), mass=2.0, com=(0, 0, 0.5), position=(0, 0, place))
+    rates = np.sqrt((2.0 + np.array([1.0, -1.0]) * np.sqrt(2.0)) * 9.81 / 0.5)
+    result = mb.chaos.lyapunov(mb.System(builder.build()), [0.0, 0.0], [0.0, 0.0], 4.0, transient=4.0, interval=0.25,
+                               integrator="gauss6", step=5e-3)
+    assert np.abs(result.exponents - [*rates, *-rates[::-1]]).max() < 1e-7 * rates[0]
+
+
 def test_a_damped_pendulum_loses_phase_space():
     """The exponents of a damped joint add up to -damping / inertia."""
     builder = mb.ModelBuilder()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import BASES, FAMILIES, SCLERONOMIC, assert_close, random_loads, random_model, random_state
+from cases import BASES, CANONICAL, FAMILIES, SCLERONOMIC, assert_close, random_loads, random_model, random_state
 from dual import partials_of, rhs_tangents, seeded, tangent_basis
 
 import mbkern as mb
@@ -214,3 +214,40 @@ def test_pinocchio_has_the_same_derivatives(seed):
     assert_close(derivatives.udot_tau, inverse[at], 1e-9, "udot_tau")
     p = system.momenta(q, u)
     assert_close(system.jacobian_rhs(q, p).u_p, inverse[at], 1e-9, "u_p")
+    pin.computeMinverse(peer.model, peer.data, peer.q(q))
+    alone = np.triu(peer.data.Minv) + np.triu(peer.data.Minv, 1).T
+    assert_close(derivatives.udot_tau, alone[at], 1e-9, "Minverse")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_compiled_derivatives_make_a_symmetric_hessian(seed):
+    """(J A)^T = J A for conservative trees of one-freedom nodes, by pairs of dofs and by sweeps."""
+    model = random_model(FAMILIES[seed], 6, 40 + seed, kinds=[k for k in CANONICAL if k != "driven"], rotors=seed > 1)
+    q, p = random_state(model, 1, T)
+    A, nv = mb.System(model).jacobian_rhs(q, p, T).matrix, model.nv
+    hessian = np.vstack([A[nv:], -A[:nv]])
+    assert_close(hessian.T, hessian, 1e-12, "J A")
+
+
+ARM = """<mujoco><option timestep="0.002" gravity="0 0 -9.81"><flag contact="disable"/></option><worldbody>
+<body><joint name="a" type="hinge" axis="0 0 1" armature="0.1"/>
+<inertial mass="2" pos="0 0 .1" diaginertia=".1 .1 .05"/>
+<body pos="0 0 .3"><joint name="b" type="hinge" axis="0 1 0"/>
+<inertial mass="1" pos=".3 0 0" diaginertia=".01 .08 .08"/>
+<body pos=".6 0 0"><joint name="c" type="slide" axis="1 0 0" stiffness="20"/>
+<inertial mass=".5" pos=".1 .05 0" diaginertia=".01 .01 .02"/></body></body></body></worldbody></mujoco>"""
+
+
+def test_linearised_steps_are_those_of_mujoco():
+    """v' = v + h udot(q, v), q' = q + h v' in closed form, and by MuJoCo's differences: to their accuracy."""
+    mujoco = pytest.importorskip("mujoco")
+    machine = mujoco.MjModel.from_xml_string(ARM)
+    data, h, nv = mujoco.MjData(machine), machine.opt.timestep, machine.nv
+    q, u = np.array([0.3, -0.7, 0.2]), np.array([1.1, -0.4, 0.6])
+    data.qpos[:], data.qvel[:] = q, u
+    theirs = np.empty((2 * nv, 2 * nv))
+    mujoco.mjd_transitionFD(machine, data, 1e-6, True, theirs, None, None, None)
+    rates, one = mb.System(mb.load_mjcf(ARM)).derivatives_accelerations(q, u), np.eye(nv)
+    by_q, by_u = h * rates.udot_q, one + h * rates.udot_u
+    ours = np.block([[one + h * by_q, h * by_u], [by_q, by_u]])
+    assert np.abs(ours - theirs).max() < 1e-8  # eps^2, and 1e-16 / eps

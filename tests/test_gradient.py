@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from cases import random_model, random_state
 from double_pendulum import double_pendulum
+from dual import partials_of, seeded, values_of
 from numba import njit
 
 import mbkern as mb
+from mbkern import plain
 from mbkern.derivatives.jacobian import charts
 from mbkern.errors import IntegrationError, ModelError, NotEnoughMemoryError, StateError
 
@@ -43,6 +45,30 @@ def test_gradient_by_the_beginning_is_that_of_the_tangents(integrator):
         assert np.abs(np.concatenate(y) - np.concatenate([found.q[k], found.p[k]])).max() < 1e-12
         expected += np.concatenate([q_bar[k], p_bar[k]]) @ Phi
     assert np.abs(np.concatenate([found.q0, found.p0]) - expected).max() < 1e-11 * np.abs(expected).max()
+
+
+def test_gradient_is_that_of_dual_numbers():
+    """Classical Runge-Kutta steps in plain Python, on numbers that carry their derivatives by q, p and tau."""
+    model, tau, steps, h = double_pendulum(springs=True), np.array([0.4, -0.3]), 6, 0.05
+    y, forces = seeded([*Q, *P], np.eye(4, 6)), seeded(tau, np.eye(2, 6, k=4))
+    rhs, work = plain.load("extended").rhs, np.full(40_000, np.nan, object)
+
+    def rate(y):
+        qdot, pdot = np.empty(2, object), np.empty(2, object)
+        assert rhs(model.block, 0.0, y[:2], y[2:], forces, qdot, pdot, work) == 0
+        return np.concatenate([qdot, pdot])
+
+    for _ in range(steps):
+        k1 = rate(y)
+        k2 = rate(y + 0.5 * h * k1)
+        k3 = rate(y + 0.5 * h * k2)
+        y = y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + rate(y + h * k3))
+    end = values_of(y)
+    value, q_bar, p_bar = swing(None, end[None, :2], end[None, 2:])
+    expected = np.concatenate([q_bar[0], p_bar[0]]) @ partials_of(y, 6)
+    found = mb.gradient(swing, mb.System(model), Q, P, (0.0, steps * h), "rk4", step=h, tau=tau)
+    assert found.value == pytest.approx(value, rel=1e-13)
+    assert np.abs(np.concatenate([found.q0, found.p0, found.tau]) - expected).max() < 1e-12 * np.abs(expected).max()
 
 
 def test_gradient_with_quaternions_drives_and_wrenches():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import random_model
+from integrate_cases import flying
 
 import mbkern as mb
 from mbkern.errors import MethodError, StateError
@@ -97,6 +98,67 @@ def test_state_space_matrices_predict_small_deviations():
     assert np.allclose(linear.C @ x * h, y, rtol=1e-4) and not linear.D.any()
     assert linear.inputs == (names[1],) and linear.outputs[0] == f"u:{names[0]}"
     assert linear.state_space.A.shape == (2 * model.nv, 2 * model.nv)
+
+
+def test_state_matrices_of_moving_ball_and_free_joints():
+    """Tangents in body axes turn with the body: A is the rate of the state-transition matrix."""
+    model = flying()
+    system, (q, u) = mb.System(model), model.random_state(seed=2)
+    p, h = system.momenta(q, u), 1e-3
+    near = [system.simulate(q, p, (0.0, sign * h), "rk4", step=h, tangent=True).tangent[-1] for sign in (-1, 1)]
+    A = system.linearize(q, p).A
+    # central differences: h^2 times a third derivative
+    assert np.abs((near[1] - near[0]) / (2.0 * h) - A).max() < 1e-4 * np.abs(A).max()
+    assert np.abs(system.jacobian_rhs(q, p).matrix - A).max() > 1e-2 * np.abs(A).max()
+
+
+# ---- steady rotation ----
+
+
+def governor():
+    """A shaft of 2 kg m^2 that turns freely, with a ball of 1 kg on an arm of 1 m."""
+    builder = mb.ModelBuilder(gravity=(0, 0, -G))
+    builder.add_body("shaft", joint=mb.revolute("z"), mass=1.0, inertia=(1, 1, 2))
+    builder.add_body("ball", "shaft", mb.revolute("y"), mass=1.0, com=(0, 0, -1))
+    return mb.System(builder.build())
+
+
+def test_a_free_governor_turns_steadily():
+    """cos a = g / (omega^2 l) as if it were driven, but the shaft slows down where the ball goes out:
+    omega_n^2 = omega^2 sin^2 a (1 + 4 m l^2 cos^2 a / J), J of the shaft with the ball."""
+    system, omega = governor(), 5.0
+    found = system.equilibrium([0.3, 0.8], u=[omega, 0.0])
+    angle = abs(found.q[1])
+    assert np.cos(angle) == pytest.approx(G / omega**2, rel=1e-9) and found.q[0] == pytest.approx(0.3)
+    assert np.allclose(system.velocities(found.q, found.p), [omega, 0.0], atol=1e-12)
+    modes = system.modes(found.q, u=[omega, 0.0])
+    inertia = 2.0 + np.sin(angle) ** 2
+    expected = omega * np.sin(angle) * np.sqrt(1.0 + 4.0 * np.cos(angle) ** 2 / inertia)
+    assert 2 * np.pi * modes.frequencies[-1] == pytest.approx(expected, rel=1e-9)
+    assert np.abs(modes.eigenvalues.real).max() < 1e-6  # stable; the double root 0 splits by the root of rounding
+
+
+def test_a_body_that_spins_about_its_middle_axis_tumbles():
+    """Euler: the rate of growth is omega sqrt((J2 - J1) (J3 - J2) / (J1 J3)); the other axes are stable."""
+    builder = mb.ModelBuilder(gravity=(0, 0, 0))
+    builder.add_body("brick", joint=mb.ball(), mass=1.0, inertia=(0.4, 0.6, 0.9))
+    system, (a, b, c), omega = mb.System(builder.build()), (0.4, 0.6, 0.9), 3.0
+    middle = system.modes([1, 0, 0, 0], u=[0, omega, 0]).eigenvalues
+    assert middle.real.max() == pytest.approx(omega * np.sqrt((b - a) * (c - b) / (a * c)), rel=1e-9)
+    largest = system.modes([1, 0, 0, 0], u=[0, 0, omega]).eigenvalues
+    assert np.abs(largest.real).max() < 1e-6
+    wobble = omega * np.sqrt((c - a) * (c - b) / (a * b))
+    # by the momenta, and of the tangent, which turns with the body
+    assert np.abs(largest.imag - wobble).min() < 1e-9 and np.abs(largest.imag - omega).min() < 1e-9
+
+
+def test_motion_that_is_not_steady_is_refused():
+    with pytest.raises(StateError, match=r"u: with these joint speeds the motion is not steady: .* change by"):
+        system = double_pendulum()
+        tau = system.inverse_dynamics([0.0, 0.0], [0.0, 1.0], [0.0, 0.0])
+        system.modes([0.0, 0.0], tau=tau, u=[0.0, 1.0])
+    with pytest.raises(StateError, match=r"u: "):
+        governor().modes([0.0, 0.0], u=[1.0])
 
 
 def test_bad_input_is_named():

@@ -199,6 +199,25 @@ def charts(model: Model, q: Array, u: Array) -> tuple[Array, Array, Array]:
     return N, T, bent
 
 
+def turning_of_tangents(model: Model, u: Array) -> Array:
+    """ad_u, (nv, nv): tangents of ball and free joints are in body axes, which turn, so that d' = du - ad_u d.
+
+    For small deviations d of the configuration while the joints move with the speeds u, angular (w) or (v, w):
+    ad_w d = w x d, and ad_(v, w) (x, d) = (w x x + v x d, w x d). Zero for all other joints.
+    """
+    ad, block = np.zeros((model.nv, model.nv)), model.block
+    n = int(block[L.N_NODES])
+    for node in block[L.HEADER:L.HEADER + n * L.NODE].reshape(n, L.NODE):
+        vi, dofs = int(node[L.VI]), int(node[L.DOFS])
+        if dofs > 1:
+            turn = slice(vi + dofs - 3, vi + dofs)
+            ad[turn, turn] = _cross(u[turn])
+            if dofs == 6:
+                move = slice(vi, vi + 3)
+                ad[move, move], ad[move, turn] = _cross(u[turn]), _cross(u[move])
+    return ad
+
+
 def _cross(x: Array) -> Array:
     """The matrix of the cross product with x."""
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])

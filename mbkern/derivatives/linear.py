@@ -14,7 +14,7 @@ from ..errors import StateError
 from ..inputs import Array
 from ..model.checks import show
 from ..model.model import Model
-from .jacobian import charts
+from .jacobian import Jacobian, charts, turning_of_tangents
 
 if TYPE_CHECKING:
     from ..system import System
@@ -23,6 +23,7 @@ ITERATIONS = 100
 LONGEST = 0.5  # a Newton step of the tangent, rad and m: beyond it the linear picture means little
 TOLERANCE = 1e-10  # of the largest force: what rounding leaves of a sum of forces that cancel
 NEAR = 1e-6  # of the largest force: what `modes` takes for an equilibrium
+STEADY = 1e-6  # of the largest number of A: how much it may change in a thousandth of a second or of a turn
 
 
 class Equilibrium(NamedTuple):
@@ -32,7 +33,7 @@ class Equilibrium(NamedTuple):
     ----------
     q : (nq,)
     p : (nv,)
-        Momenta of the machine there; zero unless something is driven.
+        Momenta of the machine there; zero unless something is driven or turns.
     tau : (nv,)
         Joint forces that it needs: those given, and what holds the coordinates to be held.
     residual : float
@@ -49,6 +50,9 @@ class Equilibrium(NamedTuple):
 
 class Linearization(NamedTuple):
     """dx/dt = A x + B w, y = C x + D w for small deviations x = (tangent of q, p) and inputs w.
+
+    A is the matrix of `jacobian_rhs`, less ad_u where ball or free joints move: their tangents are in body axes, which
+    turn with the speed u.
 
     Attributes
     ----------
@@ -102,24 +106,25 @@ class Modes(NamedTuple):
 
 
 def equilibrium(system: System, q_guess: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
-                hold: Sequence[str | int]) -> Equilibrium:
+                hold: Sequence[str | int], u: ArrayLike | None) -> Equilibrium:
     """See `System.equilibrium`."""
     model = system.model
     q, t = inputs.configuration(q_guess, model).copy(), inputs.time(t)
     given = np.zeros(model.nv) if tau is None else inputs.vector(tau, "tau", model.speed_names)
     moving = np.setdiff1d(np.arange(model.nv), _places(model, hold, "hold"))
     rest = np.zeros(model.nv)
+    speeds = rest if u is None else inputs.vector(u, "u", model.speed_names)
     scale = _largest_force(system, given, wrench)
 
     def missing(q: Array) -> Array:
-        return system.inverse_dynamics(q, rest, rest, t, wrench) - given
+        return system.inverse_dynamics(q, speeds, rest, t, wrench) - given
 
     force, damping = missing(q), 0.0
     for iteration in range(ITERATIONS + 1):
         residual = float(np.abs(force[moving]).max(initial=0.0))
         if residual <= TOLERANCE * scale:
-            return Equilibrium(q, system.momenta(q, rest, t), force + given, residual, iteration)
-        K = system.derivatives_inverse_dynamics(q, rest, rest, t, wrench).tau_q[np.ix_(moving, moving)]
+            return Equilibrium(q, system.momenta(q, speeds, t), force + given, residual, iteration)
+        K = system.derivatives_inverse_dynamics(q, speeds, rest, t, wrench).tau_q[np.ix_(moving, moving)]
         for _ in range(40):  # Newton's step; shorter ones towards less force (Levenberg, Marquardt) if it is too long
             step = np.zeros(model.nv)
             step[moving] = _damped_step(K, force[moving], damping)
@@ -186,15 +191,25 @@ def linearize(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLi
     """See `System.linearize`."""
     model = system.model
     nv, names = model.nv, model.speed_names
-    A = system.jacobian_rhs(q, p, t, tau, wrench).matrix
     q, p = inputs.configuration(q, model), inputs.vector(p, "p", names)
-    rate = np.concatenate([system.velocities(q, p, t), system.rhs(q, p, t, tau, wrench)[1]])
+    u = system.velocities(q, p, t)
+    J = system.jacobian_rhs(q, p, t, tau, wrench)
+    A, rate = _of_deviations(model, u, J), np.concatenate([u, system.rhs(q, p, t, tau, wrench)[1]])
     acting = list(range(nv)) if forces is None else _places(model, forces, "inputs")
     B = np.zeros((2 * nv, len(acting)))
     B[nv + np.array(acting, int), np.arange(len(acting))] = 1.0
     states = tuple(f"{kind}:{name}" for kind in "qp" for name in names)
-    C, seen = _outputs(A, states, names, outputs)
+    C, seen = _outputs(J.matrix, states, names, outputs)
     return Linearization(A, B, C, np.zeros((len(C), len(acting))), rate, states, tuple(names[j] for j in acting), seen)
+
+
+def _of_deviations(model: Model, u: Array, J: Jacobian) -> Array:
+    """The matrix of dx/dt = A x for x = (tangent of q, p)."""
+    if not model._quaternions.size:
+        return J.matrix
+    A: Array = J.matrix.copy()
+    A[:model.nv, :model.nv] -= turning_of_tangents(model, u)
+    return A
 
 
 def _outputs(A: Array, states: tuple[str, ...], names: Sequence[str], outputs: Any) -> tuple[Array, tuple[str, ...]]:
@@ -224,27 +239,32 @@ def _outputs(A: Array, states: tuple[str, ...], names: Sequence[str], outputs: A
 # ---- vibrations ----
 
 
-def modes(system: System, q: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None) -> Modes:
+def modes(system: System, q: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
+          u: ArrayLike | None) -> Modes:
     """See `System.modes`."""
     model = system.model
     q, t = inputs.configuration(q, model), inputs.time(t)
     rest = np.zeros(model.nv)
+    speeds = rest if u is None else inputs.vector(u, "u", model.speed_names)
     given = rest if tau is None else inputs.vector(tau, "tau", model.speed_names)
-    force = system.inverse_dynamics(q, rest, rest, t, wrench) - given
+    force = system.inverse_dynamics(q, speeds, rest, t, wrench) - given
     left = float(np.abs(force).max(initial=0.0))
     if left > NEAR * _largest_force(system, given, wrench):
         worst = model.speed_names[int(np.argmax(np.abs(force)))]
         raise StateError(f"q is no equilibrium: a joint force of {left:.3g} is left over, most in {worst!r}; find one "
                          "with equilibrium(q), or give the joint forces tau that keep the machine there")
-    A = system.jacobian_rhs(q, system.momenta(q, rest, t), t, given, wrench)
-    if not A.u_q.any() and not A.pdot_p.any():  # at rest, no dampers: M and K tell all, and keep all digits
+    A = system.jacobian_rhs(q, system.momenta(q, speeds, t), t, given, wrench)
+    if speeds.any():
+        _refuse_unsteady(system, q, speeds, t, wrench, A.matrix)
+    if not speeds.any() and not A.u_q.any() and not A.pdot_p.any():
+        # at rest, no dampers: M and K tell all, and keep all digits
         K = -0.5 * (A.pdot_q + A.pdot_q.T)
         squares, vectors = eigh(K, system.mass_matrix(q, t))
         small = 1e-13 * float(np.abs(squares).max(initial=0.0))
         squares = np.where(np.abs(squares) <= small, 0.0, squares)
         eigenvalues = np.where(squares >= 0.0, 1j * np.sqrt(np.abs(squares)), np.sqrt(np.abs(squares)))
     else:
-        eigenvalues, vectors = np.linalg.eig(A.matrix)
+        eigenvalues, vectors = np.linalg.eig(_of_deviations(model, speeds, A))
         keep = eigenvalues.imag >= 0.0
         eigenvalues, vectors = eigenvalues[keep], vectors[:model.nv, keep]
     order = np.argsort(np.abs(eigenvalues), kind="stable")
@@ -253,3 +273,15 @@ def modes(system: System, q: ArrayLike, t: float, tau: ArrayLike | None, wrench:
     damping = np.where(size > 0.0, -eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
     largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])] if model.nv else np.ones(0)
     return Modes(eigenvalues, size / (2.0 * np.pi), damping + 0.0, vectors / largest)
+
+
+def _refuse_unsteady(system: System, q: Array, u: Array, t: float, wrench: ArrayLike | None, A: Array) -> None:
+    """Raise a StateError unless a motion with constant joint speeds meets the same derivatives all the way."""
+    h = 1e-3 / max(1.0, float(np.abs(u).max()))
+    near = [system.jacobian_rhs(x, system.momenta(x, u, t + d), t + d, wrench=wrench).matrix
+            for d in (-h, h) for x in [moved(system.model, q, d * u)]]
+    change = float(np.abs(near[1] - near[0]).max(initial=0.0))
+    if change > STEADY * float(np.abs(A).max(initial=0.0)):
+        raise StateError(f"u: with these joint speeds the motion is not steady: its derivatives change by {change:.3g} "
+                         f"in {2.0 * h:.3g} s; only what turns or slides without changing the rest (a shaft, a free "
+                         "body without weight) may move")

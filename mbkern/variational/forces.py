@@ -1,4 +1,4 @@
-"""Derivatives of a user's force functions: given by the user, or taken by differences when he says so."""
+"""Derivatives of a user's force functions: given by the user, by dual numbers, or by differences when he says so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numba import carray, cfunc, njit
 from numba.extending import is_jitted
 
+from .. import lazy
 from ..callbacks import check_arguments, name_of, speeds, succeeds, wants_speeds
 from ..core.arguments import data_of
 from ..core.cabi import LOAD, address_of, frame_at
@@ -26,7 +27,11 @@ def with_derivative(f: Any, derivative: Any = None) -> Any:
     if not is_jitted(f):
         raise StateError(f"with_derivative: expected an njit force function, got {name_of(f)!r}; decorate it with "
                          "@numba.njit")
-    if derivative is not None:
+    if isinstance(derivative, str):
+        if derivative != "duals":
+            raise StateError(f'with_derivative: expected an njit function, "duals" or None, got {derivative!r}')
+        derivative = lazy.module("variational.duals").derivative_by_duals(f)
+    elif derivative is not None:
         form = _form(f)
         if not is_jitted(derivative):
             raise StateError(f"with_derivative: expected an njit function {form} as the derivative of {name_of(f)!r}, "
@@ -77,7 +82,8 @@ def derivative_of(functions: dict[str, Any]) -> Any:
     for what, f in functions.items():
         if not has_derivative(f):
             form = _form(f)
-            give = (f"give one with mb.forces.with_derivative({name_of(f)}, df), an njit {form}, or "
+            give = (f"give one with mb.forces.with_derivative({name_of(f)}, df), an njit {form}, have it taken from "
+                    f'its source with mb.forces.with_derivative({name_of(f)}, "duals"), or '
                     if what == "tau" else "")
             raise StateError(f"{what}: the derivative of the function {name_of(f)!r} is not known; {give}take it by "
                              f"differences with mb.forces.with_derivative({name_of(f)})")

@@ -1,5 +1,7 @@
 """Tangents along runs: against differences of whole runs, heyoka's variational equations, and the symplectic form."""
 
+import math
+
 import numpy as np
 import pytest
 from cases import random_model, random_state
@@ -10,6 +12,7 @@ from numba import njit
 import mbkern as mb
 from mbkern.derivatives.jacobian import charts
 from mbkern.errors import IntegrationError, MethodError, StateError
+from mbkern.variational.duals import derivative_by_duals
 
 HOW = {"rk4": {"step": 0.01}, "dopri5": {"max_step": 0.02, "rtol": 1e-12, "atol": 1e-13}, "midpoint": {"step": 0.02},
        "gauss4": {"step": 0.02}, "gauss6": {"step": 0.02}}
@@ -140,7 +143,7 @@ def wind(t, q, p, out):
     out[1, 2] = 1.0 + 0.3 * np.sin(q[1] + t)
 
 
-@pytest.mark.parametrize("kind", ["given", "differences", "friction", "wrench"])
+@pytest.mark.parametrize("kind", ["given", "differences", "duals", "friction", "wrench"])
 def test_forces_with_derivatives(kind):
     model = double_pendulum(springs=True)
     system, how = mb.System(model), {"integrator": "rk4", "step": 0.01}
@@ -150,12 +153,55 @@ def test_forces_with_derivatives(kind):
         how["tau"] = mb.forces.combine(mb.forces.friction(model, coulomb=0.3, viscous=0.1, speed=0.5),
                                        mb.forces.with_derivative(motor, motor_by_state))
     else:
-        how["tau"] = mb.forces.with_derivative(motor, motor_by_state if kind == "given" else None)
+        derivative = {"given": motor_by_state, "duals": "duals", "differences": None}[kind]
+        how["tau"] = mb.forces.with_derivative(motor, derivative)
     run = system.simulate(Q, P, (0.0, 0.5), tangent=True, **how)
     assert_near(run.tangent[-1], differences(system, Q, P, (0.0, 0.5), **how), 1e-9)
     implicit = {**how, "integrator": "gauss4"}
     run = system.simulate(Q, P, (0.0, 0.5), tangent=True, **implicit)
     assert_near(run.tangent[-1], differences(system, Q, P, (0.0, 0.5), **implicit), 1e-9)
+
+
+@njit
+def everything(t, q, p, u, out):
+    """Whatever a force function may do with a number."""
+    total = 0
+    for j in range(q.size):
+        total += 2 * q[j]
+    out[0] = np.cos(t) * total ** 3 - 1.0 / (3 + p[-1] ** 2) + math.exp(-q[0]) + np.arctan2(p[1], 2.0)
+    out[1] = max(math.tanh(u[0]), -0.5) - abs(u[1]) * np.sqrt(1.0 + q[1] * q[1]) + min(p[0], 1) * 2 ** p[1]
+    if q[0] > 0.1 and len(out) == out.shape[0]:
+        out[1] -= math.log(2.0 + np.sin(q[0])) ** 0.5 / 2 + math.atan2(q[1], p[1] + 3)
+
+
+def test_duals_derive_what_a_function_computes():
+    f = mb.forces.with_derivative(everything, "duals")
+    assert f is everything
+    df, x = derivative_by_duals(everything), np.array([0.4, 1.1, 0.3, -0.2, 0.7, -0.9])
+    by = [np.zeros((2, 2)) for _ in range(3)]
+    df(0.3, *x.reshape(3, 2), *by)
+
+    def at(x):
+        out = np.zeros(2)
+        everything(0.3, *x.reshape(3, 2).copy(), out)
+        return out
+
+    h = 1e-3
+    expected = [(8 * (at(x + h * e) - at(x - h * e)) - (at(x + 2 * h * e) - at(x - 2 * h * e))) / (12 * h)
+                for e in np.eye(6)]
+    # differences of fourth order: h^4 of fifth derivatives, which are about 10 here
+    assert np.abs(np.hstack(by) - np.array(expected).T).max() < 1e-10
+
+
+def test_functions_that_duals_cannot_run_are_refused():
+    @njit
+    def whole(t, q, p, out):
+        out[:] = -2.0 * q
+
+    with pytest.raises(StateError, match=r"'whole' cannot run on dual numbers.*'out\[:\] = -2.0 \* q' does not comp"):
+        mb.forces.with_derivative(whole, "duals")
+    with pytest.raises(StateError, match="expected an njit function, \"duals\" or None, got 'twins'"):
+        mb.forces.with_derivative(whole, "twins")
 
 
 def test_soft_stops_have_their_derivative():
