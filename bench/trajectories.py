@@ -1,6 +1,6 @@
 """Derivatives along runs: tangents, gradients by the adjoint, and Newton's iteration with exact Jacobians.
 
-    python bench/trajectories.py [--quick]
+    python bench/trajectories.py [--quick] [--write]
 
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn.
 
@@ -15,11 +15,13 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 
 import mbkern as mb
 from mbkern.integrate.driver import Run
 from mbkern.integrate.kernels import plan as P
+
+PAGE, COMMAND = "docs/performance.md", "python bench/trajectories.py --write"
 
 
 def stiff_chain(n, stiffness):
@@ -90,13 +92,13 @@ def row_of_stiff(n, stiffness, repeats):
 
 
 def main():
-    options = arguments("derivatives along runs")
-    repeats = 3 if options.quick else 15
+    options = arguments("derivatives along runs", publishes=True)
+    repeats = 3 if options.quick else 11
     sizes = (2, 7) if options.quick else (2, 7, 30)
     rows = [row_of_tangents(n, integrator, repeats) for integrator in ("rk4", "gauss4") for n in sizes]
     rows += [row_of_gradients(n, integrator, repeats) for integrator in ("rk4", "dopri5", "gauss4") for n in sizes]
     rows += [row_of_stiff(n, stiffness, repeats) for n in sizes for stiffness in (10.0, 1e4, 1e6)]
-    print(markdown(["what", "cost", "beside"], rows))
+    publish(options, PAGE, "bench/trajectories.py runs", markdown(["what", "cost", "beside"], rows), COMMAND)
 
 
 if __name__ == "__main__":

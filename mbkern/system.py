@@ -523,7 +523,8 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         Returns
         -------
         Equilibrium
-            `.q`, `.p`, `.tau` (with what holds), `.residual`, `.iterations`. Whether it is stable, `modes` tells.
+            `.q`, `.p`, `.tau` (with what holds), `.residual`, `.iterations`. Whether it is stable, `modes` tells. With
+            constraints q closes all loops, and `constraint_forces` do their part.
 
         Examples
         --------
@@ -534,7 +535,6 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         >>> round(float(found.q[0]), 6)  # asin(1/2)
         -0.523599
         """
-        self._refuse_constraints("equilibrium")
         return lazy.module("derivatives.linear").equilibrium(self, q_guess, t, tau, wrench, hold, u)
 
     def linearize(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
@@ -585,7 +585,8 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         Returns
         -------
         Modes
-            `.eigenvalues`, `.frequencies` (Hz), `.damping`, `.shapes` (nv, k), slowest first.
+            `.eigenvalues`, `.frequencies` (Hz), `.damping`, `.shapes` (nv, k), slowest first. With constraints the
+            motions that they allow.
 
         Examples
         --------
@@ -596,7 +597,6 @@ class System(Constrained, Batches, Regressors, DerivativeBatches):
         >>> modes.frequencies.round(6), modes.eigenvalues.round(6)
         (array([0.704968]), array([0.+4.429447j]))
         """
-        self._refuse_constraints("modes")
         return lazy.module("derivatives.linear").modes(self, q, t, tau, wrench, u)
 
     @cached_property

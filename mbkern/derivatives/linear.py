@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from .. import inputs
-from ..errors import StateError
+from ..errors import ModelError, StateError
 from ..inputs import Array
 from ..model.checks import show
 from ..model.model import Model
+from . import constrained
 from .jacobian import Jacobian, charts, turning_of_tangents
 
 if TYPE_CHECKING:
@@ -115,6 +116,11 @@ def equilibrium(system: System, q_guess: ArrayLike, t: float, tau: ArrayLike | N
     rest = np.zeros(model.nv)
     speeds = rest if u is None else inputs.vector(u, "u", model.speed_names)
     scale = _largest_force(system, given, wrench)
+    if model.constraints:
+        _refuse_turning(u)
+        held = [j for j in range(model.nv) if j not in moving]
+        q, holding, residual, steps = constrained.equilibrium(system, q, t, given, wrench, held, scale, TOLERANCE)
+        return Equilibrium(q, rest, given + holding, residual, steps)
 
     def missing(q: Array) -> Array:
         return system.inverse_dynamics(q, speeds, rest, t, wrench) - given
@@ -247,6 +253,11 @@ def modes(system: System, q: ArrayLike, t: float, tau: ArrayLike | None, wrench:
     rest = np.zeros(model.nv)
     speeds = rest if u is None else inputs.vector(u, "u", model.speed_names)
     given = rest if tau is None else inputs.vector(tau, "tau", model.speed_names)
+    if model.constraints:
+        _refuse_turning(u)
+        eigenvalues, vectors = constrained.vibrations(system, q, t, given, wrench,
+                                                      NEAR * _largest_force(system, given, wrench))
+        return _ranked(eigenvalues, vectors)
     force = system.inverse_dynamics(q, speeds, rest, t, wrench) - given
     left = float(np.abs(force).max(initial=0.0))
     if left > NEAR * _largest_force(system, given, wrench):
@@ -267,12 +278,23 @@ def modes(system: System, q: ArrayLike, t: float, tau: ArrayLike | None, wrench:
         eigenvalues, vectors = np.linalg.eig(_of_deviations(model, speeds, A))
         keep = eigenvalues.imag >= 0.0
         eigenvalues, vectors = eigenvalues[keep], vectors[:model.nv, keep]
+    return _ranked(eigenvalues, vectors)
+
+
+def _ranked(eigenvalues: Array, vectors: Array) -> Modes:
+    """Modes, slowest first, the largest number of each shape being 1."""
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     eigenvalues, vectors = eigenvalues[order].astype(complex), vectors[:, order]
     size = np.abs(eigenvalues)
     damping = np.where(size > 0.0, -eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
-    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])] if model.nv else np.ones(0)
+    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])] if len(vectors) else np.ones(0)
     return Modes(eigenvalues, size / (2.0 * np.pi), damping + 0.0, vectors / largest)
+
+
+def _refuse_turning(u: Any) -> None:
+    if u is not None:
+        raise ModelError("u: steady rotations are not for models with constraints yet; without u they are taken at "
+                         "rest")
 
 
 def _refuse_unsteady(system: System, q: Array, u: Array, t: float, wrench: ArrayLike | None, A: Array) -> None:
