@@ -1,7 +1,7 @@
 """Machines with constraints near rest: equilibria and vibrations on the constraint manifold.
 
-With rows a(q) u = 0, multipliers lambda, residuals g of the holonomic rows, and f(q) the joint forces that keep the tree
-without constraints at rest (less those given), an equilibrium is
+With rows a(q) u = 0, multipliers lambda, residuals g of the holonomic rows, and f(q) the joint forces that keep the
+tree without constraints at rest (less those given), an equilibrium is
 
     f(q) = a^T lambda,   g(q) = 0
 
