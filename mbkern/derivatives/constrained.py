@@ -91,7 +91,7 @@ class AtRest:
 
     def multipliers(self, q: Array, force: Array) -> Array:
         """Those that balance the forces best."""
-        found: Array = np.linalg.lstsq(self.rows(q).T, force, rcond=RANK)[0]
+        found: Array = np.linalg.lstsq(self.rows(q).T, force, rcond=RANK)[0].astype(np.float64)
         return found
 
 

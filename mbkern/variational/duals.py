@@ -25,8 +25,16 @@ PLAIN = (types.Float, types.Integer)
 
 
 # ---- a plain number where a dual is wanted: no derivative ----
-Dual.can_convert_from = lambda self, context, other: Conversion.promote if isinstance(other, PLAIN) else None
-Dual.unify = lambda self, context, other: self if isinstance(other, PLAIN) else None
+# (hooks of Numba's types; here and not in the core, which has no use for them)
+def _conversion(self, typingctx, other):
+    return Conversion.promote if isinstance(other, PLAIN) else None
+
+
+def _common(self, typingctx, other):
+    return self if isinstance(other, PLAIN) else None
+
+
+Dual.can_convert_from, Dual.unify = _conversion, _common  # type: ignore[method-assign]
 
 
 @lower_cast(types.Float, Dual)
