@@ -7,7 +7,8 @@ A kernel of an operation is a function of the core
 for any number type; it returns nothing, and finds the drive values in the workspace. Around it this file puts, once for
 all operations, what the world outside needs: `one_state` and `on_lanes` check the numbers, evaluate the drives, run the
 kernel, and look at pivots and results. They are templates: their capital names get their values when a copy is made,
-see `bound`.
+see `bound`. What takes COUNT, CHECKS and PIVOTS gets them as ordinary integers (`intp`): Numba would compile it for
+each value anew, 2 s for every operation on lanes; the optimiser knows them all the same.
 
     KERNEL   the kernel
     COUNT    number of its arguments
@@ -17,6 +18,8 @@ see `bound`.
 A state of LANES that cannot be evaluated is replaced by a harmless one, and its results mean nothing: lanes do not
 meet, what is wrong with one state never touches the others.
 """
+
+from numpy import intp
 
 from .arguments import ON_LANES, OPERATION, UNKNOWN, WORDS, collected, data_of, gathered, integers_at
 from .atomics import WORD
@@ -103,7 +106,7 @@ def prepared_of_hinges(block, t, arguments, count, checks, work):
 @exact
 def concluded(block, arguments, count, checks, pivots, work):
     """Code of what a kernel found."""
-    code = status(block, work) if pivots else OK
+    code = status(block, work) if pivots != 0 else OK
     return bad_output(arguments, count, checks) if code == OK else code
 
 
@@ -247,7 +250,7 @@ def lanes_singular(block, pivots, k, work):
     for d in range(whole(block, N_DRIVES)):
         if memory[drive_values(block, d) + DRIVE_VALUES - 1, k] < 0.0:
             return True
-    if pivots:
+    if pivots != 0:
         margins = margins_at(block)
         for i in range(whole(block, N_NODES)):
             if not memory[margins + i, k] > 0.0:
@@ -278,7 +281,7 @@ def conclude(arguments, count, checks, pivots, codes, block, work):
     for d in range(whole(constants, N_DRIVES)):
         margin = get(memory, drive_values(constants, d) + DRIVE_VALUES - 1)
         below = below + (magnitude(margin) - margin)
-    if pivots:
+    if pivots != 0:
         margins = margins_at(constants)
         for i in range(whole(constants, N_NODES)):
             margin = get(memory, margins + i)  # where one is exactly 0, the results are not finite
@@ -298,25 +301,25 @@ COUNT, CHECKS, PIVOTS = 0, 0, False
 def one_state(t, arguments, block, work):
     """For one state; returns a code."""
     constants, memory = array_at(block, UNKNOWN), array_at(work, UNKNOWN)
-    code = PREPARED(constants, t, arguments, COUNT, CHECKS, memory)
+    code = PREPARED(constants, t, arguments, intp(COUNT), intp(CHECKS), memory)
     if code == OK:
         KERNEL(*gathered(constants, arguments, COUNT, memory))
-        code = concluded(constants, arguments, COUNT, CHECKS, PIVOTS, memory)
+        code = concluded(constants, arguments, intp(COUNT), intp(CHECKS), intp(PIVOTS), memory)
     return code
 
 
 def on_lanes(t, arguments, codes, block, own, work):
     """For LANES states of one machine."""
-    prepare(t, arguments, COUNT, CHECKS, codes, block, work)
+    prepare(t, arguments, intp(COUNT), intp(CHECKS), codes, block, work)
     KERNEL(*gathered(array_at(block, UNKNOWN), arguments, COUNT, lanes_at(work, UNKNOWN)))
-    conclude(arguments, COUNT, CHECKS, PIVOTS, codes, block, work)
+    conclude(arguments, intp(COUNT), intp(CHECKS), intp(PIVOTS), codes, block, work)
 
 
 def on_varied(t, arguments, codes, block, own, work):
     """For LANES states, each of a machine of its own: `own` is the block in every lane."""
-    prepare(t, arguments, COUNT, CHECKS, codes, block, work)
+    prepare(t, arguments, intp(COUNT), intp(CHECKS), codes, block, work)
     KERNEL(*gathered(lanes_at(own, UNKNOWN), arguments, COUNT, lanes_at(work, UNKNOWN)))
-    conclude(arguments, COUNT, CHECKS, PIVOTS, codes, block, work)
+    conclude(arguments, intp(COUNT), intp(CHECKS), intp(PIVOTS), codes, block, work)
 
 
 def handle(block, t, *arrays):
