@@ -286,7 +286,7 @@ def _apart(model: Model, y: Array, end: Array, winding: Array) -> Array:
     """(tangent, dp) from y to the end, to first order in the tangents of quaternions."""
     d = end - y
     d[:model.nq] -= 2.0 * np.pi * winding
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         if end[at:at + 4] @ y[at:at + 4] < 0.0:  # the same rotation
             d[at:at + 4] = -end[at:at + 4] - y[at:at + 4]
     return in_tangents(model, y[None, :model.nq], d[None, :, None])[0, :, 0]
@@ -295,7 +295,7 @@ def _apart(model: Model, y: Array, end: Array, winding: Array) -> Array:
 def _moved(model: Model, y: Array, step: Array) -> Array:
     """The state moved along its tangent; quaternions scaled to length one."""
     new: Array = y + in_coordinates(model, y[:model.nq], step[:, None])[:, 0]
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         new[at:at + 4] /= np.linalg.norm(new[at:at + 4])
     return new
 
@@ -328,7 +328,7 @@ def _named(system: System, name: str, value: float) -> tuple[Any, int]:
         raise StateError(f"section: expected a coordinate ({', '.join(model.coordinate_names)}) or an njit function, "
                          f"got {show(name)}")
     j = model.coordinate_names.index(name)
-    if any(at <= j < at + 4 for at in model._quaternions):
+    if any(at <= j < at + 4 for at in model.quaternion_offsets):
         raise StateError(f"section: {name!r} is a number of a quaternion; give an njit function g(t, q, p)")
     q = model.neutral()
     before = system.body_poses(q)

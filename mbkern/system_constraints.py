@@ -433,7 +433,7 @@ class Constrained(Operations):
         return self._unit(q + rate)
 
     def _unit(self, q: Array) -> Array:
-        for at in self.model._quaternions:
+        for at in self.model.quaternion_offsets:
             q[at:at + 4] /= np.linalg.norm(q[at:at + 4])
         return q
 

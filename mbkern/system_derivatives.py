@@ -1,180 +1,289 @@
-"""Regressors, and derivatives of many states at once: operations of the table."""
+"""Derivatives of one state, in closed form: of right-hand sides, accelerations and joint forces; small vibrations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from . import lazy
-from .system_batches import BatchOptions, Rows
+from .errors import MethodError
+from .lazy import cached_property
+from .system_constraints import Constrained
 
 if TYPE_CHECKING:
+    from .derivatives import AccelerationDerivatives, Derivatives, ForceDerivatives, Jacobian
+    from .derivatives.linear import Equilibrium, Linearization, Modes
     from .derivatives.parameters import ParameterDerivatives
     from .inputs import Array
-    from .model.model import Model
 
 
-class Regressors:
-    """The part of `System` that writes what is linear in the inertial parameters as a matrix times them.
-
-    The parameters pi, (10 N,), are mass (kg), first moment m c (kg m) and inertia about the body origin (xx yy zz xy xz
-    yz, kg m^2) of every body, in body axes: `mbkern.identification.inertial_parameters(model)`. Springs, dampers and
-    rotors are not among them. Options of the batches as in `Batches`.
-    """
+class Differentiable(Constrained):
+    """The part of `System` that has derivatives of one state."""
 
     if TYPE_CHECKING:
-        _runs: Any
+        @property
+        def method(self) -> str: ...
 
-        def _run_batch(self, name: str, t: Any, given: tuple[Any, ...], **options: Unpack[BatchOptions]) -> Rows: ...
+        @property
+        def variable(self) -> str: ...
 
-    def momentum_regressor(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, *, out: Array | None = None) -> Array:
-        """Y, (nv, 10 N), with p = Y pi: momenta of joint speeds, without armature.
+    def jacobian_rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                     wrench: ArrayLike | None = None, *, chart: str = "tangent", out: Array | None = None) -> Jacobian:
+        """Exact derivatives of (u, pdot) with respect to (q, p), in closed form, O(N^2) for the whole matrix.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`. Wrenches turn with their bodies; joint forces only add to pdot.
+        chart : str
+            How q moves: "tangent" (small turns and moves in body axes for ball and free joints, the coordinates for all
+            others), or "coordinates" (the nq numbers of q, and qdot in the place of u).
+        out : (2 nv, 2 nv) or, in coordinates, (nq + nv, nq + nv), optional
+            Float64 array to write into.
+
+        Returns
+        -------
+        Jacobian
+            `.u_q`, `.u_p` (= Mass^-1), `.pdot_q`, `.pdot_p`, `.pdot_tau`; `.matrix` = [[u_q, u_p], [pdot_q, pdot_p]].
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> A = mb.System(builder.build()).jacobian_rhs([0.0], [0.0])
+        >>> A.matrix.round(6)  # m g l = 9.81, m l^2 = 0.5
+        array([[ 0.  ,  2.  ],
+               [-9.81, -0.  ]])
+        >>> float(np.abs(np.linalg.eigvals(A.matrix)[0]).round(6))  # sqrt(g / l)
+        4.429447
+        """
+        derivatives = self._derivatives
+        if tau is None and wrench is None and chart == "tangent":
+            return derivatives.new(derivatives.run(t, out, q, p))
+        return derivatives.jacobian_rhs(q, p, t, tau, wrench, chart, out)
+
+    def jvp(self, q: ArrayLike, p: ArrayLike, dq: ArrayLike, dp: ArrayLike, t: float = 0.0,
+            tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+            out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        """How (u, pdot) change along directions (dq, dp): the Jacobian times a vector, in O(N).
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `jacobian_rhs`.
+        dq, dp : (nv,) or (nv, k)
+            One direction, or k of them; dq along the tangent.
+        out : (du, dpdot), optional
+            Float64 arrays of that shape to write into; new ones by default.
+
+        Returns
+        -------
+        du, dpdot : (nv,) or (nv, k)
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(5, seed=1)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> p, d = system.momenta(q, u), np.ones(model.nv)
+        >>> du, dpdot = system.jvp(q, p, d, d)
+        >>> A = system.jacobian_rhs(q, p)
+        >>> bool(np.allclose(dpdot, A.pdot_q @ d + A.pdot_p @ d))
+        True
+        """
+        self._need_momenta("jvp")
+        return self._derivatives.product("jvp", q, p, dq, dp, t, tau, wrench, ("dq", "dp"), out)
+
+    def vjp(self, q: ArrayLike, p: ArrayLike, u_weights: ArrayLike, pdot_weights: ArrayLike, t: float = 0.0,
+            tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+            out: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        """Gradient of u_weights . u + pdot_weights . pdot: the transposed Jacobian times a vector, in O(N).
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `jacobian_rhs`.
+        u_weights, pdot_weights : (nv,) or (nv, k)
+            One set of weights, or k of them.
+        out : (gq, gp), optional
+            Float64 arrays of that shape to write into; new ones by default.
+
+        Returns
+        -------
+        gq, gp : (nv,) or (nv, k)
+            Derivatives with respect to the tangent of q, and to p.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.random_tree(5, seed=1)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> p, w = system.momenta(q, u), np.ones(model.nv)
+        >>> gq, gp = system.vjp(q, p, w, w)
+        >>> A = system.jacobian_rhs(q, p)
+        >>> bool(np.allclose(gq, w @ A.u_q + w @ A.pdot_q))
+        True
+        """
+        self._need_momenta("vjp")
+        return self._derivatives.product("vjp", q, p, u_weights, pdot_weights, t, tau, wrench,
+                                         ("u_weights", "pdot_weights"), out)
+
+    def derivatives_accelerations(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                                  wrench: ArrayLike | None = None, *, out: tuple[Array, Array, Array] | None = None
+                                  ) -> AccelerationDerivatives:
+        """Exact derivatives of the joint accelerations udot(q, u, tau), in closed form, O(N^2).
+
+        Parameters
+        ----------
+        q, u, t, tau, wrench
+            As in `accelerations`.
+        out : (udot_q, udot_u, udot_tau), optional
+            Float64 arrays, (nv, nv) each, to write into; new ones by default.
+
+        Returns
+        -------
+        AccelerationDerivatives
+            `.udot_q` (q along its tangent), `.udot_u`, `.udot_tau` (= Mass^-1).
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> derivatives = mb.System(builder.build()).derivatives_accelerations([0.0], [0.0])
+        >>> float(derivatives.udot_q[0, 0].round(6)), float(derivatives.udot_tau[0, 0].round(6))
+        (-19.62, 2.0)
+        """
+        return self._derivatives.accelerations(q, u, t, tau, wrench, out)
+
+    def derivatives_inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0,
+                                     wrench: ArrayLike | None = None, *, out: tuple[Array, Array, Array] | None = None
+                                     ) -> ForceDerivatives:
+        """Exact derivatives of the joint forces tau(q, u, udot) that a motion needs, in closed form, O(N depth).
+
+        Parameters
+        ----------
+        q, u, udot, t, wrench
+            As in `inverse_dynamics`.
+        out : (tau_q, tau_u, tau_udot), optional
+            Float64 arrays, (nv, nv) each, to write into; new ones by default.
+
+        Returns
+        -------
+        ForceDerivatives
+            `.tau_q` (q along its tangent), `.tau_u`, `.tau_udot` (= Mass).
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> model = mb.zoo.chain(3)
+        >>> system = mb.System(model)
+        >>> q, u = model.random_state(seed=1)
+        >>> derivatives = system.derivatives_inverse_dynamics(q, u, np.zeros(3))
+        >>> bool(np.allclose(derivatives.tau_udot, system.mass_matrix(q)))
+        True
+        """
+        return self._derivatives.inverse_dynamics(q, u, udot, t, wrench, out)
+
+    def equilibrium(self, q_guess: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                    wrench: ArrayLike | None = None, *, hold: Sequence[str | int] = (), u: ArrayLike | None = None
+                    ) -> Equilibrium:
+        """A configuration near a guess that stays when all joint speeds are zero, or constant, by Newton's method.
+
+        Parameters
+        ----------
+        q_guess : (nq,)
+            Where to begin.
+        t, tau, wrench
+            As in `rhs`. Where joints are driven, the machine stays relative to them, as in a steady rotation.
+        hold : names or numbers of dofs
+            Coordinates that keep their values of q_guess, by whatever joint forces it takes.
+        u : (nv,), optional
+            Joint speeds that stay, for a steady rotation of joints that are not driven; zero by default.
+
+        Returns
+        -------
+        Equilibrium
+            `.q`, `.p`, `.tau` (with what holds), `.residual`, `.iterations`. Whether it is stable, `modes` tells. With
+            constraints q closes all loops, and `constraint_forces` do their part.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> found = mb.System(builder.build()).equilibrium([0.3], tau=[-9.81 / 2])
+        >>> round(float(found.q[0]), 6)  # asin(1/2)
+        -0.523599
+        """
+        return lazy.module("derivatives.linear").equilibrium(self, q_guess, t, tau, wrench, hold, u)
+
+    def linearize(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
+                  wrench: ArrayLike | None = None, *, inputs: Sequence[str | int] | None = None,
+                  outputs: Sequence[str] | ArrayLike | None = None) -> Linearization:
+        """State-space matrices of small deviations from a state.
+
+        Parameters
+        ----------
+        q, p, t, tau, wrench
+            As in `rhs`.
+        inputs : names or numbers of dofs, optional
+            Where joint forces act; all by default.
+        outputs : names or (k, 2 nv), optional
+            What is seen: "q:", "u:" or "p:" and the name of a dof, or the matrix C; the whole state by default.
+
+        Returns
+        -------
+        Linearization
+            `.A`, `.B`, `.C`, `.D`, `.rate` (zero at an equilibrium), `.states`, `.inputs`, `.outputs` and
+            `.state_space` for `scipy.signal`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> model = mb.zoo.chain(2)
+        >>> linear = mb.System(model).linearize([0, 0], [0, 0], inputs=[0], outputs=["u:body1"])
+        >>> linear.A.shape, linear.B.shape, linear.C.shape
+        ((4, 4), (4, 1), (1, 4))
+        """
+        self._need_momenta("linearize")
+        self._refuse_constraints("linearize")
+        return lazy.module("derivatives.linear").linearize(self, q, p, t, tau, wrench, inputs, outputs)
+
+    def modes(self, q: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+              u: ArrayLike | None = None) -> Modes:
+        """Small vibrations about an equilibrium or a steady rotation: frequencies, damping, shapes.
 
         Parameters
         ----------
         q : (nq,)
-            Configuration.
-        u : (nv,)
-            Joint speeds.
-        t : float
-            Time in seconds; matters for driven joints only.
-        out : (nv, 10 N), optional
-            Float64 array to write into; a new one by default.
+            An equilibrium under tau and wrench, see `equilibrium`.
+        t, tau, wrench
+            As in `rhs`.
+        u : (nv,), optional
+            Joint speeds of a steady rotation, as in `equilibrium`; zero by default.
+
+        Returns
+        -------
+        Modes
+            `.eigenvalues`, `.frequencies` (Hz), `.damping`, `.shapes` (nv, k), slowest first. With constraints the
+            motions that they allow.
 
         Examples
         --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(3)
-        >>> system, (q, u) = mb.System(model), model.random_state(seed=1)
-        >>> pi = mb.identification.inertial_parameters(model)
-        >>> bool(np.allclose(system.momentum_regressor(q, u) @ pi, system.momenta(q, u)))
-        True
+        >>> import mbkern as mb
+        >>> builder = mb.ModelBuilder()
+        >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
+        >>> modes = mb.System(builder.build()).modes([0.0])
+        >>> modes.frequencies.round(6), modes.eigenvalues.round(6)
+        (array([0.704968]), array([0.+4.429447j]))
         """
-        return self._runs.momentum_regressor(t, out, q, u)
-
-    def momentum_rate_regressor(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, *, out: Array | None = None) -> Array:
-        """Z, (nv, 10 N), with pdot = Z pi + tau: no accelerations, hence what identification from records uses.
-
-        Parameters as in `momentum_regressor`.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(3)
-        >>> system, (q, u) = mb.System(model), model.random_state(seed=1)
-        >>> pi, p = mb.identification.inertial_parameters(model), system.momenta(q, u)
-        >>> bool(np.allclose(system.momentum_rate_regressor(q, u) @ pi, system.rhs(q, p)[1]))
-        True
-        """
-        return self._runs.momentum_rate_regressor(t, out, q, u)
-
-    def torque_regressor(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float = 0.0, *,
-                         out: Array | None = None) -> Array:
-        """W, (nv, 10 N), with tau = W pi: the joint forces that a motion needs.
-
-        Parameters
-        ----------
-        q : (nq,)
-            Configuration.
-        u, udot : (nv,)
-            Joint speeds and accelerations.
-        t : float
-            Time in seconds; matters for driven joints only.
-        out : (nv, 10 N), optional
-            Float64 array to write into; a new one by default.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(3)
-        >>> system, (q, u) = mb.System(model), model.random_state(seed=1)
-        >>> pi = mb.identification.inertial_parameters(model)
-        >>> bool(np.allclose(system.torque_regressor(q, u, u) @ pi, system.inverse_dynamics(q, u, u)))
-        True
-        """
-        return self._runs.torque_regressor(t, out, q, u, udot)
-
-    def energy_regressor(self, q: ArrayLike, u: ArrayLike, t: float = 0.0, *, out: Array | None = None) -> Array:
-        """E, (2, 10 N), with (T, Pi) = E pi: kinetic energy, and that of weight, zero at the world's origin.
-
-        Parameters as in `momentum_regressor`; `out` is (2, 10 N).
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> model = mb.zoo.chain(3)
-        >>> system, (q, u) = mb.System(model), model.random_state(seed=1)
-        >>> pi, energy = mb.identification.inertial_parameters(model), system.energy(q, system.momenta(q, u))
-        >>> bool(np.allclose(system.energy_regressor(q, u) @ pi, energy[:2]))
-        True
-        """
-        return self._runs.energy_regressor(t, out, q, u)
-
-    def momentum_regressor_batch(self, Q: ArrayLike, U: ArrayLike, t: ArrayLike = 0.0,
-                                 **options: Unpack[BatchOptions]) -> Rows:
-        """`momentum_regressor` of many states: (B, nv, 10 N) of Q (B, nq) and U (B, nv).
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> mb.System(mb.zoo.chain(3)).momentum_regressor_batch(np.zeros((5, 3)), np.ones((5, 3))).shape
-        (5, 3, 30)
-        """
-        return self._run_batch("momentum_regressor", t, (Q, U), **options)
-
-    def momentum_rate_regressor_batch(self, Q: ArrayLike, U: ArrayLike, t: ArrayLike = 0.0,
-                                      **options: Unpack[BatchOptions]) -> Rows:
-        """`momentum_rate_regressor` of many states: (B, nv, 10 N) of Q (B, nq) and U (B, nv).
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> mb.System(mb.zoo.chain(3)).momentum_rate_regressor_batch(np.zeros((5, 3)), np.ones((5, 3))).shape
-        (5, 3, 30)
-        """
-        return self._run_batch("momentum_rate_regressor", t, (Q, U), **options)
-
-    def torque_regressor_batch(self, Q: ArrayLike, U: ArrayLike, Udot: ArrayLike, t: ArrayLike = 0.0,
-                               **options: Unpack[BatchOptions]) -> Rows:
-        """`torque_regressor` of many states: (B, nv, 10 N) of Q (B, nq), U and Udot (B, nv).
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> system, U = mb.System(mb.zoo.chain(3)), np.ones((5, 3))
-        >>> system.torque_regressor_batch(np.zeros((5, 3)), U, U).shape
-        (5, 3, 30)
-        """
-        return self._run_batch("torque_regressor", t, (Q, U, Udot), **options)
-
-    def energy_regressor_batch(self, Q: ArrayLike, U: ArrayLike, t: ArrayLike = 0.0,
-                               **options: Unpack[BatchOptions]) -> Rows:
-        """`energy_regressor` of many states: (B, 2, 10 N) of Q (B, nq) and U (B, nv).
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> mb.System(mb.zoo.chain(3)).energy_regressor_batch(np.zeros((5, 3)), np.ones((5, 3))).shape
-        (5, 2, 30)
-        """
-        return self._run_batch("energy_regressor", t, (Q, U), **options)
-
-
-class DerivativeBatches:
-    """The part of `System` that has derivatives of many states, options as in `Batches`, and those by constants."""
-
-    if TYPE_CHECKING:
-        model: Model
-
-        def _need_momenta(self, what: str) -> None: ...
-
-        def _run_batch(self, name: str, t: Any, given: tuple[Any, ...], **options: Unpack[BatchOptions]) -> Rows: ...
-
-        def velocities_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0,
-                             **options: Unpack[BatchOptions]) -> Rows: ...
+        return lazy.module("derivatives.linear").modes(self, q, t, tau, wrench, u)
 
     def derivatives_parameters(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
                                wrench: ArrayLike | None = None, *,
@@ -206,103 +315,22 @@ class DerivativeBatches:
         >>> by.names, by.u.round(6) + 0.0, by.pdot.round(6)  # u = p / (m l^2), pdot = -c u
         (('bob.mass', 'bob.damping[0]'), array([[-1.,  0.]]), array([[ 0.1, -2. ]]))
         """
-        self._refuse_constraints("derivatives_parameters")  # type: ignore[attr-defined]
+        self._need_momenta("derivatives_parameters")
+        self._refuse_constraints("derivatives_parameters")
         made: ParameterDerivatives = lazy.module("derivatives.parameters").derivatives_parameters(
             self, q, p, t, tau, wrench, parameters)
         return made
 
-    def jacobian_rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, *, wrench: ArrayLike | None = None,
-                           chart: str = "tangent", **options: Unpack[BatchOptions]) -> Rows:
-        """`jacobian_rhs` of many states: the matrices (B, 2 nv, 2 nv) of Q (B, nq) and P (B, nv).
+    @cached_property
+    def _derivatives(self) -> Derivatives:
+        """What does the work, loaded when it is first needed."""
+        self._refuse_constraints("derivatives")
+        made: Derivatives = lazy.module("derivatives").Derivatives(
+            self, self._runs, self._run_with, self._need_momenta)
+        return made
 
-        With chart="coordinates" they are (B, nq + nv, nq + nv), and only where there are quaternions they differ.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> system, Q, P = mb.System(mb.zoo.chain(3)), np.full((5, 3), 0.3), np.ones((5, 3))
-        >>> bool(np.array_equal(system.jacobian_rhs_batch(Q, P)[4], system.jacobian_rhs(Q[4], P[4]).matrix))
-        True
-        """
-        self._need_momenta("jacobian_rhs_batch")
-        lazy.module("derivatives.calls").check_chart(chart)
-        if chart == "tangent" or not self.model._quaternions.size:
-            return self._run_batch("jacobian_rhs", t, (Q, P, wrench), **options)
-        out, wanted = options.pop("out", None), options.get("return_status", False)
-        options["return_status"] = True
-        tangents, status = self._run_batch("jacobian_rhs", t, (Q, P, wrench), **options)
-        speeds = self.velocities_batch(Q, P, t, **options)[0]
-        matrices = self._in_coordinates(np.asarray(Q, float), speeds, tangents, status, out)
-        return (matrices, status) if wanted else matrices
-
-    def _in_coordinates(self, Q: Array, U: Array, tangents: Array, status: Any, out: Array | None) -> Array:
-        """Matrices of all states in coordinates; those without a result are NaN."""
-        jacobian, model = lazy.module("derivatives.jacobian"), self.model
-        n = model.nq + model.nv
-        shape = (len(Q), n, n)
-        matrices: Array = np.empty(shape) if out is None else lazy.module("inputs").results(out, ["A"], [shape])[0]
-        for q, u, tangent, code, matrix in zip(Q, U, tangents, status, matrices, strict=True):
-            if code:
-                matrix[...] = np.nan
-            else:
-                jacobian.in_coordinates(model, q, u, jacobian.Jacobian(tangent), matrix)
-        return matrices
-
-    def jvp_batch(self, Q: ArrayLike, P: ArrayLike, Dq: ArrayLike, Dp: ArrayLike, t: ArrayLike = 0.0, *,
-                  wrench: ArrayLike | None = None, **options: Unpack[BatchOptions]) -> Rows:
-        """`jvp` of many states: (dU, dPdot), (B, nv) each, one direction (Dq, Dp) for each state.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> system, Q, P = mb.System(mb.zoo.chain(3)), np.full((5, 3), 0.3), np.ones((5, 3))
-        >>> dU, dPdot = system.jvp_batch(Q, P, Q, P)
-        >>> bool(np.array_equal(dPdot[4], system.jvp(Q[4], P[4], Q[4], P[4])[1]))
-        True
-        """
-        self._need_momenta("jvp_batch")
-        return self._run_batch("jvp", t, (Q, P, Dq, Dp, wrench), **options)
-
-    def vjp_batch(self, Q: ArrayLike, P: ArrayLike, U_weights: ArrayLike, Pdot_weights: ArrayLike,
-                  t: ArrayLike = 0.0, *, wrench: ArrayLike | None = None, **options: Unpack[BatchOptions]) -> Rows:
-        """`vjp` of many states: (Gq, Gp), (B, nv) each, one set of weights for each state.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> system, Q, P = mb.System(mb.zoo.chain(3)), np.full((5, 3), 0.3), np.ones((5, 3))
-        >>> Gq, Gp = system.vjp_batch(Q, P, Q, P)
-        >>> bool(np.array_equal(Gq[4], system.vjp(Q[4], P[4], Q[4], P[4])[0]))
-        True
-        """
-        self._need_momenta("vjp_batch")
-        return self._run_batch("vjp", t, (Q, P, U_weights, Pdot_weights, wrench), **options)
-
-    def derivatives_accelerations_batch(self, Q: ArrayLike, U: ArrayLike, t: ArrayLike = 0.0,
-                                        tau: ArrayLike | None = None, *, wrench: ArrayLike | None = None,
-                                        **options: Unpack[BatchOptions]) -> Rows:
-        """`derivatives_accelerations` of many states: (udot_q, udot_u, udot_tau), (B, nv, nv) each.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> system, Q, U = mb.System(mb.zoo.chain(3)), np.full((5, 3), 0.3), np.ones((5, 3))
-        >>> by_q, by_u, by_tau = system.derivatives_accelerations_batch(Q, U)
-        >>> by_q.shape
-        (5, 3, 3)
-        """
-        return self._run_batch("derivatives_accelerations", t, (Q, U, tau, wrench), **options)
-
-    def derivatives_inverse_dynamics_batch(self, Q: ArrayLike, U: ArrayLike, Udot: ArrayLike, t: ArrayLike = 0.0, *,
-                                           wrench: ArrayLike | None = None, **options: Unpack[BatchOptions]) -> Rows:
-        """`derivatives_inverse_dynamics` of many states: (tau_q, tau_u, tau_udot), (B, nv, nv) each.
-
-        Examples
-        --------
-        >>> import mbkern as mb, numpy as np
-        >>> system, Q, U = mb.System(mb.zoo.chain(3)), np.full((5, 3), 0.3), np.ones((5, 3))
-        >>> by_q, by_u, mass = system.derivatives_inverse_dynamics_batch(Q, U, U)
-        >>> mass.shape
-        (5, 3, 3)
-        """
-        return self._run_batch("derivatives_inverse_dynamics", t, (Q, U, Udot, wrench), **options)
+    def _need_momenta(self, what: str) -> None:
+        """Refuse what is about (q, p) alone, where the state is (q, u)."""
+        if self.variable != "p":
+            raise MethodError(f"{what}: it is about the state (q, p), but method {self.method!r} has the state (q, u); "
+                              "use derivatives_accelerations(q, u), or a System with \"emh-ldl\" and momenta(q, u)")

@@ -671,7 +671,7 @@ class Operations:
         try:
             return self._frame_numbers[frame, axes]
         except (KeyError, TypeError):
-            return self._frame_numbers.setdefault((frame, axes), _numbers_of(self.model, self.block, frame, axes))
+            return self._frame_numbers.setdefault((frame, axes), numbers_of_frame(self.model, self.block, frame, axes))
 
     def frame_pose(self, q: ArrayLike, frame: str, t: float = 0.0, *, out: tuple[Array, Array] | None = None
                    ) -> tuple[Array, Array]:
@@ -936,7 +936,7 @@ def _place_of(model: Model, frame: Any) -> tuple[int, Array, Array]:
     raise ModelError(f"frame: expected the name of a frame or a body, got {frame!r}{with_nearest(frame, names)}")
 
 
-def _numbers_of(model: Model, block: Array, frame: Any, axes: Any) -> Array:
+def numbers_of_frame(model: Model, block: Array, frame: Any, axes: Any) -> Array:
     """Node, axes and origin of a frame in the node's frame, and how its six numbers are to be seen."""
     code = _axes_code(axes)
     body, R, r = _place_of(model, frame)

@@ -11,7 +11,6 @@ from .errors import MethodError
 from .integrate import entries
 from .integrate.options import INTEGRATORS
 from .integrate.simulate import give_back, lend
-from .methods import ACCELERATIONS
 from .operations import OPERATIONS, Argument, with_nearest
 from .waits import task
 
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
 TINY = 1e-6  # seconds of a run that only wants to be compiled
 
 
-def warmup(system: System, names: tuple[str, ...]) -> None:
-    """See `mbkern.System.warmup`."""
-    known = _jobs(system)
+def warmup(system: System, names: tuple[str, ...], accelerations: Callable[[], Any], runs: Any,
+           run_batch: Callable[..., Any]) -> None:
+    """See `mbkern.System.warmup`, which hands over its accelerations, its operations, and those of many states."""
+    known = _jobs(system, accelerations, runs, run_batch)
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise MethodError(f"warmup: expected one of {', '.join(known)}, got {name!r}{with_nearest(name, [*known])}")
@@ -33,7 +33,8 @@ def warmup(system: System, names: tuple[str, ...]) -> None:
             known[name]()
 
 
-def _jobs(system: System) -> dict[str, Callable[[], Any]]:
+def _jobs(system: System, accelerations: Callable[[], Any], runs: Any, run_batch: Callable[..., Any]
+          ) -> dict[str, Callable[[], Any]]:
     """What to do for each name."""
     jobs: dict[str, Callable[[], Any]] = {
         "rhs": system.warmup,
@@ -42,12 +43,12 @@ def _jobs(system: System) -> dict[str, Callable[[], Any]]:
         "simulate": lambda: _simulate(system, "dopri5"),
         "simulate_batch": lambda: system.simulate_batch(_rows(system, "nq"), _rows(system, "nv"), (0.0, TINY)),
         "stepper": system.stepper,
-        "accelerations": lambda: system._forced_call(
-            ("newton-euler-ldl", False, False), ACCELERATIONS["newton-euler-ldl"]),
+        "accelerations": accelerations,
     }
     jobs.update({name: lambda name=name: _simulate(system, name) for name in INTEGRATORS})  # type: ignore[misc]
-    jobs.update({name: lambda name=name: getattr(system._runs, name) for name in OPERATIONS})  # type: ignore[misc]
-    jobs.update({f"{name}_batch": lambda name=name: _batch(system, name) for name in OPERATIONS})  # type: ignore[misc]
+    jobs.update({name: lambda name=name: getattr(runs, name) for name in OPERATIONS})  # type: ignore[misc]
+    jobs.update({f"{name}_batch": lambda name=name: run_batch(  # type: ignore[misc]
+        name, 0.0, _neutral(system, name), return_status=True) for name in OPERATIONS})
     return jobs
 
 
@@ -65,7 +66,8 @@ def _rhs_batch(system: System) -> None:
     system.rhs_batch(_rows(system, "nq"), _rows(system, "nv"), return_status=True)
 
 
-def _batch(system: System, name: str) -> None:
+def _neutral(system: System, name: str) -> tuple[Any, ...]:
+    """Inputs of an operation: one state at rest."""
     def value(argument: Argument) -> Any:
         if argument.optional:
             return None
@@ -73,5 +75,4 @@ def _batch(system: System, name: str) -> None:
             return system.frame_numbers(system.model.body_names[0])
         return _rows(system, "nq") if argument.name == "q" else np.zeros((1, system.model.nv))
 
-    operation = OPERATIONS[name]
-    system._run_batch(name, 0.0, tuple([value(argument) for argument in operation.inputs]), return_status=True)
+    return tuple([value(argument) for argument in OPERATIONS[name].inputs])

@@ -75,7 +75,7 @@ def test_gradient_with_quaternions_drives_and_wrenches():
     model = random_model(family="random", n=3, seed=9, kinds=("ball", "free", "revolute"), springs=True)
     system, (q, p) = mb.System(model), random_state(model, 1, 0.0)
     q = q.copy()
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         q[at:at + 4] /= np.linalg.norm(q[at:at + 4])
     wrench = np.random.default_rng(0).normal(size=(model.n_bodies, 6))
 

@@ -19,8 +19,8 @@ NAMES = {
     "planar", "polynomial", "prismatic", "revolute", "rotate", "spline", "translate", "universal", "viz", "weld", "zoo",
 }
 FUNCTIONS = {f"mb.{name}": getattr(mb, name) for name in mb.__all__ if inspect.isfunction(getattr(mb, name))}
-METHODS = {f"System.{name}": value for name, value in vars(mb.System).items()
-           if not name.startswith("_") and inspect.isfunction(value)}
+METHODS = {f"System.{name}": value for name, value in inspect.getmembers(mb.System, inspect.isfunction)
+           if not name.startswith("_")}
 CALLS = FUNCTIONS | METHODS
 
 

@@ -343,7 +343,7 @@ class Formulation:
         names += [f"speed {n!r}" if self._method <= C.MAGGI else f"quasi-velocity {n!r}" for n in (
             self.speed_names if self._method <= C.MAGGI else self.quasi_names)]
         names += ["the work"] * int(self.setup.track_work)
-        quaternions = self.system.model._quaternions if isinstance(self.system, System) else np.empty(0, np.int64)
+        quaternions = self.system.model.quaternion_offsets if isinstance(self.system, System) else np.empty(0, np.int64)
         last: dict[str, Array] = {}  # the run puts its last state here
 
         def explain(code: int, t: float) -> str:

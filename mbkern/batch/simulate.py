@@ -224,7 +224,7 @@ class Job:
         self._run = run  # compiled code knows some of its arrays by their addresses
         system, model = run.system, run.system.model
         nq, nv = model.nq, model.nv
-        quaternions = model._quaternions
+        quaternions = model.quaternion_offsets
         places, values = memory.constants(run.varied)
         own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)[0]
         self.plan: NDArray[np.int64] = np.zeros(LP.QUATERNIONS + quaternions.size, np.int64)

@@ -33,6 +33,8 @@ class Derivatives:
     Parameters
     ----------
     system : System
+    runs, run_with, need_momenta
+        Its operations without and with optional inputs, and what refuses states (q, u); `System` hands them over.
 
     Attributes
     ----------
@@ -44,26 +46,27 @@ class Derivatives:
     Examples
     --------
     >>> import mbkern as mb
-    >>> from mbkern.derivatives import Derivatives
     >>> model = mb.zoo.chain(2)
-    >>> Derivatives(mb.System(model)).jacobian_rhs(model.neutral(), [0.0, 0.0])
+    >>> mb.System(model).jacobian_rhs(model.neutral(), [0.0, 0.0])
     Jacobian(nv=2)
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, runs: Any, run_with: Callable[..., Any],
+                 need_momenta: Callable[[str], None]) -> None:
         self.model, self.system, self.new = system.model, system, Jacobian
+        self._runs, self._run_with, self._need_momenta = runs, run_with, need_momenta
 
     @cached_property
     def run(self) -> Callable[..., Array]:
         """The quick way, compiled when it is first asked for."""
-        self.system._need_momenta("jacobian_rhs")
-        found: Callable[..., Array] = self.system._runs.jacobian_rhs
+        self._need_momenta("jacobian_rhs")
+        found: Callable[..., Array] = self._runs.jacobian_rhs
         return found
 
     def jacobian_rhs(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
                      wrench: ArrayLike | None = None, chart: str = "tangent", out: Array | None = None) -> Jacobian:
         """See `System.jacobian_rhs`."""
-        self.system._need_momenta("jacobian_rhs")
+        self._need_momenta("jacobian_rhs")
         check_chart(chart)
         self._look_at(tau)
         if chart == "tangent":
@@ -79,7 +82,7 @@ class Derivatives:
         return in_coordinates(self.model, q, self.system.velocities(q, p, t), tangent, out)
 
     def _matrix(self, q: ArrayLike, p: ArrayLike, t: float, wrench: ArrayLike | None, out: Array | None) -> Array:
-        matrix: Array = self.system._run_with("jacobian_rhs", t, out, q=q, p=p, wrench=wrench)
+        matrix: Array = self._run_with("jacobian_rhs", t, out, q=q, p=p, wrench=wrench)
         return matrix
 
     def _look_at(self, tau: ArrayLike | None) -> None:
@@ -104,7 +107,7 @@ class Derivatives:
         within = tuple([x[None] for x in answers]) if out is not None and one else (
             np.empty(rows[0].shape), np.empty(rows[0].shape))
         given = dict(zip(names, rows, strict=True))
-        x, y = self.system._run_with(name, t, within, q=q, p=p, **given, wrench=wrench)
+        x, y = self._run_with(name, t, within, q=q, p=p, **given, wrench=wrench)
         if out is None:
             return (x[0], y[0]) if one else (x.T, y.T)
         if not one:
@@ -114,13 +117,13 @@ class Derivatives:
     def accelerations(self, q: ArrayLike, u: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
                       out: Any) -> AccelerationDerivatives:
         """See `System.derivatives_accelerations`."""
-        run = self.system._run_with
+        run = self._run_with
         return AccelerationDerivatives(*run("derivatives_accelerations", t, out, q=q, u=u, tau=tau, wrench=wrench))
 
     def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float, wrench: ArrayLike | None,
                          out: Any) -> ForceDerivatives:
         """See `System.derivatives_inverse_dynamics`."""
-        run = self.system._run_with
+        run = self._run_with
         return ForceDerivatives(*run("derivatives_inverse_dynamics", t, out, q=q, u=u, udot=udot, wrench=wrench))
 
 

@@ -168,7 +168,7 @@ def _largest_force(system: System, tau: Array, wrench: ArrayLike | None) -> floa
 def moved(model: Model, q: Array, step: Array) -> Array:
     """q moved along its tangent; quaternions scaled to length one."""
     new: Array = q + charts(model, q, np.zeros(model.nv))[0] @ step
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         new[at:at + 4] /= np.linalg.norm(new[at:at + 4])
     return new
 

@@ -67,7 +67,6 @@ class _State(NamedTuple):
 def derivatives_parameters(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None,
                            wrench: ArrayLike | None, parameters: Any) -> ParameterDerivatives:
     """See `System.derivatives_parameters`."""
-    system._need_momenta("derivatives_parameters")
     model = system.model
     wanted = _wanted(model, parameters)
     A = system.jacobian_rhs(q, p, t, tau, wrench)

@@ -394,7 +394,7 @@ class Maker:
                 symbols, self.model.nq, self.model.nv)
 
     def _frame(self, name: str, axes: str) -> Array:
-        return np.asarray(lazy.module("system_operations")._numbers_of(self.model, self.block, name, axes))
+        return np.asarray(lazy.module("system_operations").numbers_of_frame(self.model, self.block, name, axes))
 
     # ---- all of it -----------------------------------------------------------------------------------------------
 

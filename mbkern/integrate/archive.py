@@ -134,7 +134,7 @@ def _dense(data: dict[str, Any], model: Model) -> Any:
     """(plan, starts, ends, rows) of the dense output; None when the file has none."""
     if "dense_rows" not in data:
         return None
-    quaternions = model._quaternions
+    quaternions = model.quaternion_offsets
     plan = np.zeros(P.QUATERNIONS + quaternions.size, np.int64)
     plan[P.N], plan[P.DENSE], plan[P.N_QUATERNIONS] = model.nq + model.nv, data["dense_vectors"], quaternions.size
     plan[P.QUATERNIONS:] = quaternions

@@ -116,8 +116,8 @@ def problem_of(system: System, tau: Any = None, wrench: Any = None, wrenches: bo
             return None
 
     return Problem(frame.address, frame.user, frame.user + 8 * L.STATUS, model.nq + model.nv, model.nq,
-                   model._quaternions, explain, lambda i: _name(model, variable, i), frame, fault, momenta, variable,
-                   desk, frame.settle, frame.reveal)
+                   model.quaternion_offsets, explain, lambda i: _name(model, variable, i), frame, fault, momenta,
+                   variable, desk, frame.settle, frame.reveal)
 
 
 def _name(model: Model, variable: str, i: int) -> str:

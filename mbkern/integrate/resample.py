@@ -36,7 +36,7 @@ def states(solution: Solution, t: ArrayLike) -> tuple[Array, Array]:
     curve = (CubicHermiteSpline(upward, y, rates(solution)[order]) if solution._loads.known
              else CubicSpline(upward, y))
     between = np.ascontiguousarray(curve(times))
-    for at in solution.system.model._quaternions:
+    for at in solution.system.model.quaternion_offsets:
         between[:, at:at + 4] /= np.linalg.norm(between[:, at:at + 4], axis=1, keepdims=True)
     return times, between
 

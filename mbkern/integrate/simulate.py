@@ -176,7 +176,7 @@ def momenta_in(system: System, t: float, y: Array) -> Array:
 def with_momenta(system: System, q: Any, x: Any, t: float) -> Array:
     """(q, p), validated, with quaternions of length one."""
     y = state(system, q, x)
-    for at in system.model._quaternions:
+    for at in system.model.quaternion_offsets:
         y[at:at + 4] /= np.linalg.norm(y[at:at + 4])
     return momenta_in(system, t, y)
 

@@ -129,6 +129,8 @@ class Solution:
         Crossings (t, q, p) of each event function.
     integrator : str
     system : System
+    dense, loaded : bool
+        Whether `sol` has the dense output of all steps; whether forces (tau, wrench) acted.
 
     Examples
     --------
@@ -162,6 +164,16 @@ class Solution:
         self._loads = loads
         self._t_end = t_end  # how far the run came; the last output may be earlier
         self._tangent = tangent
+
+    @property
+    def dense(self) -> bool:
+        """Whether the dense output of all steps was kept, for `sol`."""
+        return self._dense is not None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether joint forces or wrenches acted, beside the model's own."""
+        return bool(self._loads.act)
 
     # ---- between the steps ---------------------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ def first_tangents(system: System, tangent: Any, q0: Any, control_step: Any) -> 
         if not np.isfinite(columns).all():
             raise StateError("tangent: expected finite numbers")
     q = inputs.configuration(q0, model, "q0").copy()
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         q[at:at + 4] /= np.linalg.norm(q[at:at + 4])
     return in_coordinates(model, q, columns)
 
@@ -113,7 +113,7 @@ def unit_state(system: System, q0: Any, p0: Any, what: str) -> Array:
     model = system.model
     lazy.module("variational").needs_momenta(system.variable, what)
     y = np.concatenate((inputs.configuration(q0, model, "q0"), inputs.vector(p0, "p0", model.speed_names)))
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         y[at:at + 4] /= np.linalg.norm(y[at:at + 4])
     return y
 
@@ -127,7 +127,7 @@ def in_coordinates(model: Model, q: Array, columns: Array) -> Array:
 
 def in_tangents(model: Model, q: Array, D: Array) -> Array:
     """Tangents (m, 2 nv, k) from increments in coordinates, (m, nq + nv, k), at configurations (m, nq)."""
-    if not model._quaternions.size:
+    if not model.quaternion_offsets.size:
         return D
     nq, nv = model.nq, model.nv
     out = np.empty((len(D), 2 * nv, D.shape[2]))
@@ -168,7 +168,7 @@ def symplectic_error(solution: Solution) -> float:
     if loads.wrench is not None and not functions:
         functions = ["wrench"]
     refuse_dissipation(model, functions, "symplectic_error")
-    if model._quaternions.size:
+    if model.quaternion_offsets.size:
         raise StateError("symplectic_error: momenta of ball and free joints are in body axes, where the invariant form "
                          "is not constant; describe the machine with rotations and translations (mb.euler_ball)")
     if Phi.shape[1] != Phi.shape[2]:

@@ -53,7 +53,7 @@ def vector(value: Any, what: str, names: Sequence[str], limit: float = LIMIT) ->
 def configuration(value: Any, model: Model, what: str = "q") -> Array:
     """A configuration q with unit quaternions."""
     q = vector(value, what, model.coordinate_names, ANGLE_LIMIT)
-    starts = model._quaternions
+    starts = model.quaternion_offsets
     if starts.size:
         length = np.linalg.norm(q[starts[:, None] + np.arange(4)], axis=1)
         far = np.abs(length - 1.0) > QUATERNION_SLACK

@@ -152,6 +152,8 @@ class Model:
         Dofs of each joint.
     q_offsets, v_offsets : (n_bodies,) int arrays
         Where each joint's numbers start in q and in the speeds and momenta.
+    quaternion_offsets : int array
+        Where each quaternion starts in q.
     body_names, coordinate_names, speed_names : tuples of str
         Names along the bodies, q, and the speeds u (and momenta p).
     stiffness, damping, rest : (nv,) arrays
@@ -457,7 +459,7 @@ class Model:
         array([1., 0., 0., 0.])
         """
         q = np.zeros(self.nq)
-        q[self._quaternions] = 1.0
+        q[self.quaternion_offsets] = 1.0
         return q
 
     def random_state(self, seed: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -487,7 +489,7 @@ class Model:
         rng = np.random.default_rng(seed)
         q = rng.uniform(-1.0, 1.0, self.nq)
         q[[at + place for at, element in self._placed_elements for place in element.slides]] *= 0.5
-        parts = self._quaternions[:, None] + np.arange(4)
+        parts = self.quaternion_offsets[:, None] + np.arange(4)
         quaternions = rng.normal(size=parts.shape)
         q[parts] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
         return q, rng.normal(size=self.nv)
@@ -523,7 +525,7 @@ class Model:
         return state.pack(self, q, p)
 
     @cached_property
-    def _quaternions(self) -> NDArray[np.int64]:
+    def quaternion_offsets(self) -> NDArray[np.int64]:
         """Where the quaternions start in q."""
         places = [at + e.quaternion for at, e in self._placed_elements if e.quaternion is not None]
         return _frozen(np.array(places, np.int64))

@@ -70,7 +70,7 @@ class Desk:
         derivative = derivative_of(frame.functions)
         rows = lazy.module("_plain_core.tangents")
         slot = (rows.lanes_begin(block) + LANES * rows.lanes_size(block) + 15) // 8 * 8
-        matrices = n * n + 4 * nv * n + 4 * nv * nv if model._quaternions.size else 0
+        matrices = n * n + 4 * nv * n + 4 * nv * nv if model.quaternion_offsets.size else 0
         scratch = 2 * n + nv * (n + nv) + max(4 * nv * columns, matrices, 4 * nv)
         wanted = D.G_BODY * model.n_bodies + D.G_DOF * nv + 3 if gradient else 0
         at = D.HEADER + scratch + wanted

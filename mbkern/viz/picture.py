@@ -162,7 +162,7 @@ def resampled(solution: Solution, step: float) -> tuple[Array, Array]:
     count = max(int(np.floor(abs(t[-1] - t[0]) / step * (1.0 + 1e-12))) + 1, 1)
     times = t[0] + np.sign(t[-1] - t[0]) * step * np.arange(count)
     times = np.clip(times, min(t[0], t[-1]), max(t[0], t[-1]))
-    if solution._dense is not None:
+    if solution.dense:
         return times, solution.sol(times)[0]
     order = np.argsort(t, kind="stable")
     q = _same_signs(solution.system.model, q)
@@ -172,7 +172,7 @@ def resampled(solution: Solution, step: float) -> tuple[Array, Array]:
 def _same_signs(model: Model, q: Array) -> Array:
     """q with each quaternion in the half space of the one before it, so that lines between them do not cross zero."""
     q = q.copy()
-    for at in model._quaternions.tolist():
+    for at in model.quaternion_offsets.tolist():
         flips = np.sign(np.einsum("mi,mi->m", q[1:, at : at + 4], q[:-1, at : at + 4]))
         flips[flips == 0.0] = 1.0
         q[1:, at : at + 4] *= np.cumprod(flips)[:, None]

@@ -200,7 +200,7 @@ def _own_run(model: Model, t: Any, q: Any) -> _Run:
         raise StateError(f"viewer: t must be finite rising times of shape (m,), got shape {times.shape}")
     if states.shape != (times.size, model.nq) or not np.isfinite(states).all():
         raise StateError(f"viewer: q must be finite numbers of shape ({times.size}, {model.nq}), got {states.shape}")
-    parts = model._quaternions[:, None] + np.arange(4)
+    parts = model.quaternion_offsets[:, None] + np.arange(4)
     if np.any(np.linalg.norm(states[:, parts], axis=2) < 1e-12):
         raise StateError("viewer: q contains a quaternion of length 0")
     chosen = _chosen(times, model)
@@ -233,7 +233,7 @@ def _run(solution: Solution, forces: bool) -> _Run:
     energy = solution.energy()
     curves = {name: getattr(energy, name)[chosen] for name in ("kinetic", "potential", "hamiltonian")}
     pushes = None
-    if forces and solution._loads.act:
+    if forces and solution.loaded:
         raise MethodError("viewer: forces are shown of runs without tau and wrench only; a Solution keeps neither")
     if forces:
         pushes = np.array([system.reactions(solution.q[k], solution.p[k], float(solution.t[k]))[:, :3] for k in chosen])

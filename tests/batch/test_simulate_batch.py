@@ -26,7 +26,7 @@ def rows(model, count):
     """Random states as rows; quaternions of length exactly one, so that there is nothing to scale at the beginning."""
     drawn = [model.random_state(seed) for seed in range(count)]
     Q = np.array([q for q, _ in drawn])
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         Q[:, at:at + 4] = (0.5, -0.5, 0.5, 0.5)
     return Q, np.array([0.3 * u for _, u in drawn])
 

@@ -50,8 +50,9 @@ def test_order_of_convergence(motion, integrator):
 def test_quaternions_have_length_one(motion):
     system, q, p, _ = motion
     for integrator in ORDER:
-        solution = equal_steps(system, 1.05 * q if system.model._quaternions.size else q, p, integrator, 64, dense=True)
-        for at in system.model._quaternions:
+        places = system.model.quaternion_offsets
+        solution = equal_steps(system, 1.05 * q if places.size else q, p, integrator, 64, dense=True)
+        for at in places:
             for states in (solution.q, solution.sol(np.linspace(0.0, END, 50))[0]):
                 assert np.abs(np.linalg.norm(states[:, at:at + 4], axis=1) - 1.0).max() < 1e-14
 
@@ -59,7 +60,7 @@ def test_quaternions_have_length_one(motion):
 def test_scaling_commutes_with_a_step():
     """A step from a quaternion of another length gives the same rotation: why normalisation costs no order."""
     system, q, p = state(models()["flying"], 6)
-    nq, starts = system.model.nq, system.model._quaternions
+    nq, starts = system.model.nq, system.model.quaternion_offsets
 
     def rk4(y, h):  # without any normalisation
         f = system.ode()

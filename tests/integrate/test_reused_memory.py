@@ -89,7 +89,7 @@ def test_results_are_not_the_memory_of_later_runs():
 def test_lists_and_other_arrays_give_the_same_bits():
     """What compiled code takes as it is, and what is converted first; quaternions are scaled in one way only."""
     system, q, p = machine()
-    for at in system.model._quaternions:
+    for at in system.model.quaternion_offsets:
         q[at:at + 4] *= 1.03
     wanted = everything(system.simulate(q, p, (0.0, 0.02)))
     strided = np.zeros((q.size, 2))

@@ -55,7 +55,7 @@ def test_tangents_of_ball_and_free_joints(integrator):
     model = random_model(family="random", n=3, seed=9, kinds=("ball", "free", "revolute"), springs=True)
     system, (q, p) = mb.System(model), random_state(model, 1, 0.0)
     q = q.copy()
-    for at in model._quaternions:
+    for at in model.quaternion_offsets:
         q[at:at + 4] /= np.linalg.norm(q[at:at + 4])
     how = {"integrator": integrator, **HOW[integrator]}
     run = system.simulate(q, p, (0.0, 0.2), tangent=True, **how)

@@ -77,7 +77,7 @@ def error(system, q, p, reference):
     """Largest difference from a reference state, each number relative to the largest of its kind."""
     q_ref, p_ref = reference
     lengths = np.ones(q_ref.shape[-1])
-    for at in system.model._quaternions:  # the reference is not scaled to length one
+    for at in system.model.quaternion_offsets:  # the reference is not scaled to length one
         lengths[at:at + 4] = np.linalg.norm(q_ref[at:at + 4])
     q_ref = q_ref / lengths
     return max(np.abs(q - q_ref).max() / max(1.0, np.abs(q_ref).max()), np.abs(p - p_ref).max() / np.abs(p_ref).max())
