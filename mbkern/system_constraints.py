@@ -385,7 +385,15 @@ class Constrained(Operations):
     # ---- inside ----------------------------------------------------------------------------------------------------
 
     def check_consistent(self, q: Array, p: Array, t: float, names: tuple[str, str] = ("q0", "p0")) -> None:
-        """Refuse a state that does not satisfy the constraints; the nearest that does is in the message."""
+        """Refuse a state that does not satisfy the constraints; the nearest that does is in the message.
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> system = mb.System(mb.zoo.four_bar())
+        >>> q = system.assemble(system.model.neutral())
+        >>> system.check_consistent(q, np.zeros(system.model.nv), 0.0)
+        """
         g = self.constraint_residuals(q, t)
         if np.abs(g).max() > CLOSED:
             raise StateError(f"{names[0]}: the constraints are not satisfied: {self._by_constraint(g)}; "

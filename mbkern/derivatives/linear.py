@@ -211,7 +211,7 @@ def linearize(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLi
 
 def _of_deviations(model: Model, u: Array, J: Jacobian) -> Array:
     """The matrix of dx/dt = A x for x = (tangent of q, p)."""
-    if not model._quaternions.size:
+    if not model.quaternion_offsets.size:
         return J.matrix
     A: Array = J.matrix.copy()
     A[:model.nv, :model.nv] -= turning_of_tangents(model, u)
