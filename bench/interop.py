@@ -4,9 +4,9 @@
 
 Prints Markdown tables (processor time of one thread, medians of interleaved turns). The exported right-hand side
 against the same kernel called in this process by the same C loop (limit 1.03); a call from CasADi and from JAX, and
-what each adds to the evaluation; a batch under `jax.vmap` against `rhs_batch` on one thread (limit 1.3); a swing-up by
-IPOPT, and which part of its time is spent in the right-hand side, beside the same problem written with CasADi's own
-expressions. Needs a C compiler; CasADi and JAX for their tables.
+what each adds to the evaluation; a batch under `jax.vmap` against `rhs_batch` on one thread (limit 1.3); the swing-up
+and the arm of docs/examples/optimal_control.py by IPOPT, and which part of its time is spent in the right-hand side,
+beside the same problems written with CasADi's own expressions. Needs a C compiler; CasADi and JAX for their tables.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -149,72 +150,65 @@ def available(name):
         return None
 
 
-# ---- a swing-up ------------------------------------------------------------------------------------------------------
+# ---- optimal control -------------------------------------------------------------------------------------------------
 
-def cart_pole():
-    b = mb.ModelBuilder(name="cart and pole")
-    b.add_body("cart", joint=mb.prismatic("x"), mass=1.0)
-    b.add_body("pole", "cart", mb.revolute("y"), mass=0.3, com=(0, 0, -0.5), inertia=(0.025, 0.025, 0.001))
-    return mb.System(b.build(), "emh-ldl")
-
-
-def own_expressions(ca, system):
-    """The same equations in CasADi's symbols: the Hamiltonian's derivatives, (q, p, tau, t) -> (qdot, pdot)."""
-    q, p, tau, t = ca.SX.sym("q", 2), ca.SX.sym("p", 2), ca.SX.sym("tau", 2), ca.SX.sym("t")
-    m, l, J = 0.3, 0.5, 0.025
-    M = ca.vertcat(ca.horzcat(1.3, -m * l * ca.cos(q[1])), ca.horzcat(-m * l * ca.cos(q[1]), J + m * l**2))
-    H = ca.dot(p, ca.solve(M, p)) / 2 + m * float(system.model.gravity[2]) * l * ca.cos(q[1])
-    return ca.Function("own", [q, p, tau, t], [ca.gradient(H, p), -ca.gradient(H, q) + tau])
-
-
-def solved(ca, f, options, n=40, h=0.05):
-    """Swing-up in n steps of RK4 by multiple shooting; iterations, seconds, and those in the right-hand side."""
-    x, u = ca.MX.sym("x", 4), ca.MX.sym("u")
-
-    def rate(y):
-        return ca.vertcat(*f(y[:2], y[2:], ca.vertcat(u, 0), 0))
-
-    k1 = rate(x)
-    k2 = rate(x + h / 2 * k1)
-    k3 = rate(x + h / 2 * k2)
-    k4 = rate(x + h * k3)
-    step = ca.Function("step", [x, u], [x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)])
-    opti = ca.Opti()
-    X, U = opti.variable(4, n + 1), opti.variable(1, n)
-    for k in range(n):
-        opti.subject_to(X[:, k + 1] == step(X[:, k], U[k]))
-    opti.subject_to(X[:, 0] == 0)
-    opti.subject_to(X[:, n] == ca.vertcat(0, np.pi, 0, 0))
-    opti.subject_to(opti.bounded(-20, U, 20))
-    opti.minimize(ca.sumsqr(U) * h)
-    opti.set_initial(X[1, :], np.linspace(0, np.pi, n + 1))
-    opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "max_iter": 2000, "tol": 1e-8, **options})
-    begin = time.perf_counter()
-    solution = opti.solve()
-    seconds = time.perf_counter() - begin
-    stats = opti.stats()
-    inside = sum(value for key, value in stats.items() if key.startswith("t_wall_nlp"))
-    return stats["iter_count"], seconds, inside, float(solution.value(opti.f))
+def own_expressions(ca, model):
+    """Hamilton's equations in CasADi's symbols, (q, p, tau, t) -> (qdot, pdot): derivatives of H = p M^-1 p / 2 + V,
+    with M from the Jacobians of the bodies. For trees of hinges and slides."""
+    q, p, tau, t = (ca.SX.sym(name, size) for name, size in (
+        ("q", model.nq), ("p", model.nv), ("tau", model.nv), ("t", 1)))
+    frames, M, V, at = [], ca.SX.zeros(model.nv, model.nv), 0, 0
+    damping = np.zeros(model.nv)
+    for body in model.body_specs:
+        R, r, axes = frames[body.parent] if body.parent >= 0 else (ca.SX.eye(3), ca.SX.zeros(3), [])
+        r, R = r + R @ ca.SX(body.position), R @ ca.DM(np.array(body.rotation))
+        for step in body.joint.elements:
+            axis = ca.DM(step.axis)
+            axes = [*axes, (at, step.move, R @ axis, r)]
+            if step.move == "rotate":
+                K = ca.skew(axis)
+                R = R @ (ca.SX.eye(3) + ca.sin(q[at]) * K + (1 - ca.cos(q[at])) * K @ K)
+            else:
+                r = r + q[at] * (R @ axis)
+            damping[at] = body.damping[0] if body.damping else 0.0
+            at += 1
+        frames.append((R, r, axes))
+        centre = r + R @ ca.DM(body.com)
+        J, W = ca.SX.zeros(3, model.nv), ca.SX.zeros(3, model.nv)
+        for k, move, axis, origin in axes:
+            J[:, k] = ca.cross(axis, centre - origin) if move == "rotate" else axis
+            W[:, k] = axis if move == "rotate" else 0
+        M += body.mass * J.T @ J + W.T @ R @ ca.DM(np.array(body.inertia)) @ R.T @ W
+        V -= body.mass * ca.dot(ca.DM(model.gravity), centre)
+    u = ca.solve(M, p)
+    H = ca.dot(p, u) / 2 + V
+    return ca.Function("own", [q, p, tau, t], [u, -ca.gradient(H, q) - damping * u + tau])
 
 
-def swing_up_table():
+def optimal_table():
     """IPOPT with the exported function, and with CasADi's own expressions."""
     ca = available("casadi")
     if not ca:
         return "CasADi is not installed."
-    system = cart_pole()
-    q, p = np.array([0.1, 0.7]), np.array([0.3, -0.2])
-    ours, own = mb.export.casadi(system), own_expressions(ca, system)
-    difference = max(float(np.abs(a.full() - b.full()).max()) for a, b in zip(
-        ours(q, p, [0.4, 0], 0), own(q, p, [0.4, 0], 0), strict=True))
-    assert difference < 1e-10, f"the two right-hand sides differ by {difference}"
+    sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "examples"))
+    import optimal_control as example
+
     rows = []
-    for name, f, options in (("mbkern, L-BFGS", ours, {"hessian_approximation": "limited-memory"}),
-                             ("CasADi's expressions, L-BFGS", own, {"hessian_approximation": "limited-memory"}),
-                             ("CasADi's expressions, exact Hessian", own, {})):
-        iterations, seconds, inside, cost = solved(ca, f, options)
-        rows.append((name, iterations, f"{seconds:.2f} s", f"{100 * inside / seconds:.0f} %", f"{cost:.4f}"))
-    return markdown(("right-hand side", "iterations", "time", "of it in functions and derivatives", "cost"), rows)
+    for task in (example.swing_up(), example.reach()):
+        model = task.system.model
+        ours, own = mb.export.casadi(task.system), own_expressions(ca, model)
+        state = np.random.default_rng(0).normal(size=(3, model.nv))
+        difference = max(float(np.abs(a.full() - b.full()).max()) for a, b in zip(
+            ours(*state, 0), own(*state, 0), strict=True))
+        assert difference < 1e-9, f"the two right-hand sides differ by {difference}"
+        for name, f, options in (("mbkern, L-BFGS", ours, None), ("CasADi's expressions, L-BFGS", own, None),
+                                 ("CasADi's expressions, exact Hessian", own, {})):
+            answer = example.solve(task, f, options)
+            rows.append((task.name, name, answer.iterations, f"{answer.seconds:.2f} s",
+                         f"{1e3 * answer.seconds / max(answer.iterations, 1):.2f} ms",
+                         f"{100 * answer.in_functions / answer.seconds:.0f} %", f"{answer.cost:.4f}"))
+    return markdown(("problem", "right-hand side", "iterations", "time", "an iteration",
+                     "of it in functions and derivatives", "cost"), rows)
 
 
 def main():
@@ -223,7 +217,7 @@ def main():
     publish(options, PAGE, "bench/interop.py exported", exported_table(turns), COMMAND)
     publish(options, PAGE, "bench/interop.py calls", calls_table(turns), COMMAND)
     publish(options, PAGE, "bench/interop.py batches", batch_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py swing-up", swing_up_table(), COMMAND)
+    publish(options, PAGE, "bench/interop.py optimal-control", optimal_table(), COMMAND)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 
 from common import ROOT, arguments, markdown, publish
@@ -46,6 +47,15 @@ def seconds(names: Iterable[str], model: str) -> dict[str, tuple[float, float]]:
     return {name: (cold, warm) for name, cold, warm in zip(names, *times, strict=True)}
 
 
+def whole(options: Iterable[str]) -> tuple[str, float]:
+    """What `python -m mbkern warmup` says, and its seconds (of a clock) with nothing on disk, on all processors."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        done = subprocess.run([sys.executable, "-m", "mbkern", "warmup", *options], cwd=ROOT, capture_output=True,
+                              text=True, env=dict(os.environ, NUMBA_CACHE_DIR=folder), check=True)
+        return done.stdout.split()[0], time.perf_counter() - begin
+
+
 def write_seconds(found: dict[str, tuple[float, float]]) -> None:
     """Put what was found into the package, which announces it."""
     found = found | {name: found[other] for name, other in SAME.items()}
@@ -66,6 +76,11 @@ def main() -> None:
         ["first call of", "hinges only", "any joints", "any joints, from the disk"],
         [[MAIN[name], f"{hinges[name][0]:.1f}", f"{others[name][0]:.1f}", f"{others[name][1]:.2f}"] for name in names]),
         command)
+    rows = []
+    for words in ([["rhs"]] if options.quick else [[], ["--all"]]):
+        count, took = whole(words)
+        rows.append([f"`{' '.join(['python -m mbkern warmup', *words])}`", count, f"{took:.0f} s"])
+    publish(options, page, "bench/waits.py all", markdown(["command", "things compiled", "time"], rows), command)
     table = seconds([] if options.quick else OPERATIONS, "any")
     publish(options, page, "bench/waits.py operations", markdown(
         ["first call of", "any joints"], [[f"`{name}`", f"{cold:.1f}"] for name, (cold, _) in table.items()]), command)

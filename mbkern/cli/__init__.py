@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import MbkernError, ModelWarning
-from . import export, flops, info, simulate
+from . import export, flops, info, simulate, warmup
 
-COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, "export": export, **flops.COMMANDS}
+COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, "export": export, "warmup": warmup,
+                            **flops.COMMANDS}
 DEFAULT = "simulate"
 
 

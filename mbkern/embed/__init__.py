@@ -11,6 +11,7 @@ ctypes, cffi                `f.ctypes`, `cffi_pointers(f)`
 SUNDIALS-style solvers      `sundials_address(f)`: int (double, const double *, double *, void *)
 CyRK                        `cyrk_arguments(f)`
 JAX                         `jax(system)`: functions under jit, vmap, grad
+PyTorch                     `torch(system)`: operators with gradients
 a carrier of the pointers   `low_level_callable(f)` (SciPy's own ODE solvers do not take one)
 ==========================  ==================================================================================
 
@@ -57,6 +58,7 @@ from .handle import CFunc, UserData
 from .header import header
 from .operation import COperation
 from .with_jax import JaxFunctions, jax
+from .with_torch import TorchFunctions, torch
 
-__all__ = ["CODES", "CFunc", "COperation", "JaxFunctions", "UserData", "cffi_pointers", "cyrk_arguments", "header",
-           "jax", "low_level_callable", "sundials_address"]
+__all__ = ["CODES", "CFunc", "COperation", "JaxFunctions", "TorchFunctions", "UserData", "cffi_pointers",
+           "cyrk_arguments", "header", "jax", "low_level_callable", "sundials_address", "torch"]

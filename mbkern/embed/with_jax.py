@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,7 @@ import numpy as np
 from .. import lazy
 from ..core.number import LANES
 from ..errors import MbkernError, MethodError
-from ..methods import METHODS
-from ..model.model import Model
-from ..operations import Operation
+from ..operations import OPERATIONS, Operation
 from ..workspace.binding import drives_of
 
 if TYPE_CHECKING:
@@ -39,6 +37,8 @@ class JaxFunctions:
     system : System
     route : str
         "ffi" (XLA calls machine code) or "callback" (XLA calls Python).
+    routes : dict
+        The same of each function: Jacobians of quaternions go by a callback in either case.
     reason : str
         Why it is a callback; "" otherwise.
     """
@@ -49,7 +49,10 @@ class JaxFunctions:
                               'state (q, p), such as System(model, "emh-ldl")')
         self.system = system
         self.route, self.reason = _route(route)
+        plain = system.model.nq == system.model.nv
+        self.routes = {"rhs": self.route, "jacobian_rhs": self.route if plain else "callback"}
         self._jax = _jax()
+        self._jacobian = self._of_first_order()
         self._rhs = self._differentiable()
         _alive[id(system)] = system
 
@@ -67,21 +70,30 @@ class JaxFunctions:
         tau : (nv,), optional
             Arrays of JAX, float64.
         """
-        numpy = self._jax.numpy
-        model = self.system.model
-        tau = numpy.zeros(model.nv) if tau is None else tau
-        arrays = [numpy.asarray(x, float) for x in (q, p, t, tau)]
-        for name, x, shape in zip(("q", "p", "t", "tau"), arrays, ((model.nq,), (model.nv,), (), (model.nv,)),
-                                  strict=True):
-            if x.shape != shape:
-                raise MethodError(f"{name}: expected shape {shape}, got {x.shape}; jax.vmap takes many states")
+        arrays = self._arrays(q, p, t, *([] if tau is None else [tau]))
         qdot, pdot = self._rhs(*arrays)
         return qdot, pdot
 
     def jacobian_rhs(self, q: Any, p: Any, t: Any = 0.0) -> Any:
         """d(qdot, pdot)/d(q, p), exact, (nq + nv, nq + nv): as `System.jacobian_rhs(chart="coordinates")`."""
-        numpy = self._jax.numpy
-        return self._jacobian(*[numpy.asarray(x, float) for x in (q, p, t)])
+        self._look_at_constraints()
+        return self._jacobian(*self._arrays(q, p, t))
+
+    def _arrays(self, *given: Any) -> list[Any]:
+        """q, p, t and, where they are given, joint forces, as arrays of JAX; their shapes are checked."""
+        model, numpy = self.system.model, self._jax.numpy
+        arrays = [numpy.asarray(x, float) for x in given]
+        for name, x, shape in zip(("q", "p", "t", "tau"), arrays, ((model.nq,), (model.nv,), (), (model.nv,)),
+                                  strict=False):
+            if x.shape != shape:
+                raise MethodError(f"{name}: expected shape {shape}, got {x.shape}; jax.vmap takes many states")
+        return arrays
+
+    def _look_at_constraints(self) -> None:
+        constraints = self.system.model.constraints
+        if constraints:
+            raise MethodError(f"embed.jax: models with constraints ({constraints[0].name!r}, ...) have no derivatives "
+                              "yet; values they have")
 
     # ---- the calls -----------------------------------------------------------------------------------------------
 
@@ -90,49 +102,61 @@ class JaxFunctions:
         jax, model, driven = self._jax, self.system.model, bool(drives_of(self.system.model))
 
         @jax.custom_jvp
-        def rhs(q: Any, p: Any, t: Any, tau: Any) -> Any:
-            return self._value(q, p, t, tau)
+        def rhs(q: Any, p: Any, t: Any, *tau: Any) -> Any:
+            return self._value(q, p, t, *tau)
 
         def jvp(primals: Any, tangents: Any) -> Any:
-            q, p, t, tau = primals
+            q, p, t, *tau = primals
             zero = jax.custom_derivatives.SymbolicZero
+            self._look_at_constraints()
             if driven and not isinstance(tangents[2], zero):
                 raise MethodError("t: the derivative with respect to the time of driven joints is not there; give t as "
                                   "a constant")
-            dq, dp, _, dtau = (jax.numpy.zeros(x.shape) if isinstance(x, zero) else x for x in tangents)
+            dq, dp, _, *dtau = (jax.numpy.zeros(x.shape) if isinstance(x, zero) else x for x in tangents)
             rates = self._jacobian(q, p, t) @ jax.numpy.concatenate([dq, dp])
-            return rhs(q, p, t, tau), (rates[:model.nq], rates[model.nq:] + dtau)
+            return rhs(q, p, t, *tau), (rates[:model.nq], sum(dtau, rates[model.nq:]))
 
         rhs.defjvp(jvp, symbolic_zeros=True)
         return rhs
 
-    def _value(self, q: Any, p: Any, t: Any, tau: Any) -> Any:
+    def _of_first_order(self) -> Callable[..., Any]:
+        """The Jacobian, which has no derivative."""
+        jax = self._jax
+
+        @jax.custom_jvp
+        def jacobian(q: Any, p: Any, t: Any) -> Any:
+            return self._matrix(q, p, t)
+
+        def jvp(primals: Any, tangents: Any) -> Any:
+            raise MethodError("embed.jax: second derivatives are not there; differentiate once, and take differences "
+                              "of gradients (or quasi-Newton methods) for more")
+
+        jacobian.defjvp(jvp)
+        return jacobian
+
+    def _value(self, q: Any, p: Any, t: Any, *tau: Any) -> Any:
         model, system = self.system.model, self.system
         sizes = [(model.nq,), (model.nv,)]
         if self.route == "ffi":
             operation = system.binding.method.operation_for(system.block)
-            return self._foreign(_words_of(system, operation), sizes, t, q, p, tau)
+            return self._foreign(_words_of(system, operation, {"q", "p", *["tau"] * len(tau)}), sizes, t, q, p, *tau)
 
-        def call(q: Any, p: Any, t: Any, tau: Any) -> Any:
-            return _by_rows(system, np.asarray(q), np.asarray(p), np.asarray(t), np.asarray(tau))
+        def call(q: Any, p: Any, t: Any, *tau: Any) -> Any:
+            return _by_rows(system, np.asarray(t), *map(np.asarray, (q, p, *tau)))
 
-        return self._back(call, sizes, q, p, t, tau)
+        return self._back(call, sizes, q, p, t, *tau)
 
-    def _jacobian(self, q: Any, p: Any, t: Any) -> Any:
+    def _matrix(self, q: Any, p: Any, t: Any) -> Any:
         model, system = self.system.model, self.system
         n = model.nq + model.nv
-        if self.route == "ffi" and model.nq == model.nv:
-            return self._foreign(_words_of_jacobian(system), [(n, n)], t, q, p)[0]
+        if self.routes["jacobian_rhs"] == "ffi":
+            return self._foreign(_words_of(system, OPERATIONS["jacobian_rhs"], {"q", "p"}), [(n, n)], t, q, p)[0]
 
         def call(q: Any, p: Any, t: Any) -> Any:
             q, p, t = (np.asarray(x) for x in (q, p, t))
-            out = np.empty((*t.shape, n, n))
-            for i in np.ndindex(t.shape):
-                try:
-                    out[i] = system.jacobian_rhs(q[i], p[i], float(t[i]), chart="coordinates").matrix
-                except MbkernError:
-                    out[i] = np.nan
-            return (out,)
+            A, _ = system.jacobian_rhs_batch(q.reshape(-1, model.nq), p.reshape(-1, model.nv), t.reshape(-1),
+                                             chart="coordinates", threads=1, return_status=True)
+            return (A.reshape(*t.shape, n, n),)
 
         return self._back(call, [(n, n)], q, p, t)[0]
 
@@ -229,39 +253,33 @@ def _register() -> None:
     _registered.append(loaded)
 
 
-def _sizes(operation: Operation, model: Model) -> list[int]:
-    return [int(np.prod(argument.shape_for(model))) for argument in (*operation.inputs, *operation.results)]
-
-
-def _words_of(system: System, operation: Operation) -> np.ndarray:
-    """The attribute of a call, see xla_handler.c; all inputs are given."""
+def _words_of(system: System, operation: Operation, given: Collection[str]) -> np.ndarray:
+    """The attribute of a call, see xla_handler.c; `given`: names of the inputs that are."""
     binding, compiled = system.binding, operation.compiled
-    sizes = _sizes(operation, system.model)
-    lanes = lazy.module("core.rows").B_ARGUMENTS + sum(sizes) + binding.work_size
-    arguments = [number for k, size in enumerate(sizes) for number in (size, 1 + k)]
+    arguments = (*operation.inputs, *operation.results)
+    sizes = [int(np.prod(argument.shape_for(system.model))) for argument in arguments]
+    room = max(binding.work_size, operation.work_size(system.block))
+    lanes = lazy.module("core.rows").B_ARGUMENTS + sum(sizes) + room
+    words, buffer = [], 1  # the first buffer is t
+    for k, (argument, size) in enumerate(zip(arguments, sizes, strict=True)):
+        there = k >= len(operation.inputs) or argument.name in given
+        words += [size, buffer] if there else [size, -1]
+        buffer += there
     return np.array([compiled.one.address, compiled.lanes.address,
                      lazy.module("export.kernels.batches").rows.address, system.block.ctypes.data,
-                     binding.lane_block.ctypes.data, 0, 8 * binding.work_size, 8 * LANES * lanes,
-                     len(operation.inputs), len(sizes), *arguments], np.int64)
+                     binding.lane_block.ctypes.data, 8 * room, 8 * LANES * lanes, len(operation.inputs), len(sizes),
+                     *words], np.int64)
 
 
-def _words_of_jacobian(system: System) -> np.ndarray:
-    model, block = system.model, system.block
-    kernel = lazy.module("export.kernels.derivatives").jacobian_rhs
-    rhs = METHODS["emh-ldl"].native_for(block).address
-    room = block.size + 8 + lazy.module("derivatives.calls").room(model, block)
-    return np.array([kernel.address, 0, 0, block.ctypes.data, 0, rhs, 8 * room, 0, 3, 4,
-                     model.nq, 1, model.nv, 2, 0, -1, 4 * model.nv**2, 3], np.int64)
-
-
-def _by_rows(system: System, q: np.ndarray, p: np.ndarray, t: np.ndarray, tau: np.ndarray) -> Any:
+def _by_rows(system: System, t: np.ndarray, q: np.ndarray, p: np.ndarray, *tau: np.ndarray) -> Any:
     """The callback: one batched call, or one for one state."""
     model, shape = system.model, t.shape
     if shape == ():
         try:
-            return system.rhs(q, p, float(t), tau=tau)
+            return system.rhs(q, p, float(t), *tau)
         except MbkernError:
             return np.full(model.nq, np.nan), np.full(model.nv, np.nan)
-    qdot, pdot, _ = system.rhs_batch(q.reshape(-1, model.nq), p.reshape(-1, model.nv), t.reshape(-1),
-                                     tau=tau.reshape(-1, model.nv), threads=1, return_status=True)
+    forces = tau[0].reshape(-1, model.nv) if tau else None
+    qdot, pdot, _ = system.rhs_batch(q.reshape(-1, model.nq), p.reshape(-1, model.nv), t.reshape(-1), tau=forces,
+                                     threads=1, return_status=True)
     return qdot.reshape(*shape, model.nq), pdot.reshape(*shape, model.nv)

@@ -2,9 +2,9 @@
  *
  * The attribute `words` says what is to be done:
  *   0 kernel for one state   1 kernel for several side by side, or 0   2 the loop over rows (mbkern.export.kernels)
- *   3 constants for one      4 constants for several                   5 a last argument of the kernel for one, or 0
- *   6 bytes of its memory    7 bytes for several                       8 how many inputs (t is none of them)
- *   9 how many arguments     10 ... for each: numbers, and which of the buffers it is (-1: it is not given)
+ *   3 constants for one      4 constants for several                   5 bytes of memory for one
+ *   6 bytes for several      7 how many inputs (t is none of them)     8 how many arguments
+ *   9 ... for each: numbers, and which of the buffers it is (-1: it is not given)
  * The buffers are t, the inputs that are given, and the results; all may have the same leading dimensions.
  * States that have no result become NaN. */
 #include <math.h>
@@ -17,7 +17,6 @@
 #define JOB_WORDS 64
 
 typedef int64_t (*One)(double, int64_t, int64_t, int64_t);
-typedef int64_t (*Extended)(double, int64_t, int64_t, int64_t, int64_t);
 typedef int64_t (*Rows)(int64_t);
 
 static _Thread_local char *memory;
@@ -62,20 +61,19 @@ XLA_FFI_Error *mbkern_xla(XLA_FFI_CallFrame *frame) {
     for (k = 0; k < buffer[0]->rank; k++) count *= buffer[0]->dims[k];
     t = buffer[0]->data;
     many_times = count;
-    n = words[9];
-    inputs = words[8];
+    n = words[8];
+    inputs = words[7];
     if (count == 1 || words[1] == 0) {
-        place = lent((size_t)words[6]);
+        place = lent((size_t)words[5]);
         if (!place) return wrong(frame, "mbkern: not enough memory");
         for (state = 0; state < count; state++) {
             int64_t code;
             for (k = 0; k < n; k++) {
-                int64_t size = words[10 + 2 * k], which = words[11 + 2 * k];
+                int64_t size = words[9 + 2 * k], which = words[10 + 2 * k];
                 arguments[2 * k] = which < 0 ? 0 : (int64_t)((double *)buffer[which]->data + state * size);
                 arguments[2 * k + 1] = which < 0 ? 0 : size;
             }
-            code = words[5] ? ((Extended)words[0])(t[state], (int64_t)arguments, words[3], (int64_t)place, words[5])
-                            : ((One)words[0])(t[state], (int64_t)arguments, words[3], (int64_t)place);
+            code = ((One)words[0])(t[state], (int64_t)arguments, words[3], (int64_t)place);
             if (code != 0)
                 for (k = inputs; k < n; k++) {
                     double *out = (double *)arguments[2 * k];
@@ -85,10 +83,10 @@ XLA_FFI_Error *mbkern_xla(XLA_FFI_CallFrame *frame) {
         }
         return NULL;
     }
-    place = lent((size_t)(words[7] + 8 * count));
+    place = lent((size_t)(words[6] + 8 * count));
     if (!place) return wrong(frame, "mbkern: not enough memory");
     memset(job, 0, sizeof job);
-    memset(place + words[7], 0, (size_t)(8 * count));
+    memset(place + words[6], 0, (size_t)(8 * count));
     /* the words of a job, see mbkern/core/rows.py */
     job[JOB_FUNCTION] = words[1];
     job[JOB_BLOCK] = words[4];
@@ -97,10 +95,10 @@ XLA_FFI_Error *mbkern_xla(XLA_FFI_CallFrame *frame) {
     job[JOB_N_ARGUMENTS] = n;
     job[JOB_TIMES] = (int64_t)t;
     job[JOB_N_TIMES] = many_times;
-    job[JOB_AT_CODES] = (int64_t)(place + words[7]);
+    job[JOB_AT_CODES] = (int64_t)(place + words[6]);
     job[JOB_BUFFER] = (int64_t)place;
     for (k = 0; k < n; k++) {
-        int64_t size = words[10 + 2 * k], which = words[11 + 2 * k], at = JOB_ARRAYS + 3 * k;
+        int64_t size = words[9 + 2 * k], which = words[10 + 2 * k], at = JOB_ARRAYS + 3 * k;
         job[at] = which < 0 ? 0 : (int64_t)buffer[which]->data;
         job[at + 1] = size;
         job[at + 2] = which < 0 ? 0 : count;

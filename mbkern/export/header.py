@@ -17,8 +17,9 @@ _TOP = """\
  * Everything is in @PREFIX@.o, the constants of the model too: link it, or the shared library, with -lm. It needs no
  * Python, allocates nothing, has no state of its own and may be called from any number of threads: each has its own
  * workspace `work`, @PREFIX@_work_size() doubles, which need not be initialised@INIT@. Arrays must not
- * overlap, matrices are row-major. Sizes cannot be checked here: buffers that are too small are overrun. (Compile with
- * @UPPER@_CHECKED defined to check them where they are arrays and not pointers: see @UPPER@_SIZE below.)
+ * overlap, matrices are row-major. Functions get bare pointers: buffers that are too small are overrun. Debug builds
+ * (NDEBUG not defined, GCC or Clang) end with a message where the compiler knows a buffer that is; with
+ * @UPPER@_CHECKED defined code does not compile, see @UPPER@_SIZE below.
  *
 @STATE@
  *
@@ -28,6 +29,7 @@ _TOP = """\
 #ifndef @UPPER@_H
 #define @UPPER@_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -53,10 +55,33 @@ enum @PREFIX@_status {
 #endif
 """
 
+# arrays: at every level of optimization; memory from malloc: where code is optimized
+_CHECKS = """
+/* ---- debug builds: how large are the buffers, as far as the compiler knows? ---- */
+#if !defined NDEBUG && defined __GNUC__
+#include <stdio.h>
+#include <stdlib.h>
+#if defined __has_builtin
+#if __has_builtin(__builtin_dynamic_object_size)
+#define @UPPER@_BYTES_(array) __builtin_dynamic_object_size((array), 0)
+#endif
+#endif
+#ifndef @UPPER@_BYTES_
+#define @UPPER@_BYTES_(array) __builtin_object_size((array), 0)
+#endif
+static inline void @PREFIX@_room_(size_t bytes, int64_t needed, const char *function, const char *argument) {
+    if (bytes == (size_t)-1 || (int64_t)(bytes / sizeof(double)) >= needed) return;
+    fprintf(stderr, "%s: %s has room for %lld numbers, %lld are needed\\n", function, argument,
+            (long long)(bytes / sizeof(double)), (long long)needed);
+    abort();
+}
+@CHECKED@
+#endif
+"""
 _BOTTOM = """
+
 #ifdef __cplusplus
 }
-#endif
 #endif
 """
 
@@ -68,10 +93,11 @@ def _comment(text: str) -> str:
 
 def header(prefix: str, facts: dict[str, str], functions: Sequence[Function]) -> str:
     """The header (C99 and C++) of a library; `facts` fill the places between @ signs."""
-    text = _TOP
     filled = {**facts, "PREFIX": prefix, "UPPER": prefix.upper(), "STATE": STATE,
               "CODES": code_lines(prefix.upper(), STATUS)}
-    for name, value in filled.items():
-        text = text.replace(f"@{name}@", value)
     body = "\n".join(f"\n{_comment(function.about)}\n{function.declaration(prefix)}" for function in functions)
-    return text + body + "\n" + _BOTTOM
+    checked = "\n".join(filter(None, (function.checked(prefix) for function in functions)))
+    whole = _TOP + body + _BOTTOM + _CHECKS.replace("@CHECKED@", checked) + "\n#endif\n"
+    for name, value in filled.items():
+        whole = whole.replace(f"@{name}@", value)
+    return whole

@@ -18,11 +18,12 @@ from ..core import constants as L
 from ..core.jit import STAMP
 from ..errors import ExportError, ExportWarning
 from ..inputs import Array
-from ..methods import ACCELERATIONS
+from ..methods import CONSTRAINED_ACCELERATION, acceleration_named
 from ..model.drives import Function as FunctionDrive
 from ..model.model import Model
-from ..operations import OPERATIONS, WRENCH, Operation, P, Q, result, with_nearest
+from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, Operation, with_nearest
 from ..system import System
+from ..system_batches import OF_TREES
 from ..system_operations import AXES
 from ..workspace import places
 from ..workspace.binding import drives_of
@@ -39,6 +40,7 @@ from .signatures import (
     TEXT,
     VOID,
     WHOLE,
+    WORK,
     WRITES,
     Function,
     Parameter,
@@ -110,8 +112,8 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
         Where to: a folder and the name of the library, "build/arm". The name is also the prefix of all functions.
     operations : sequence of str
         What it can do: "rhs", "rhs_with_wrenches", "accelerations" (by "newton-euler-ldl"),
-        "accelerations_with_wrenches", "jacobian_rhs", "rk4" and "dopri5" (steps), and all operations of the table in
-        the documentation.
+        "accelerations_with_wrenches", "rk4" and "dopri5" (steps), and all operations of the table in the
+        documentation; of models with constraints also "constraint_residuals" and its like, but no derivatives.
     target : str
         The processor: "native" (this one), "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64". The bits of the
         results are the same on all of them. Without fused multiply-add ("x86-64", "x86-64-v2") it is many times slower.
@@ -136,10 +138,9 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
     """
     if not isinstance(system, System):
         raise ExportError(f"system: expected a System, got {type(system).__name__}; mb.System(model) makes one")
-    check_tree(system, "library")
     place = Path(path)
     goal = target_named(target)
-    made = Maker(system, prefix_of(place.name), goal, chosen_operations(operations), batch,
+    made = Maker(system, prefix_of(place.name), goal, chosen_operations(operations, system.model), batch,
                  settings(system.model, parameters))
     return made.write(place)
 
@@ -147,8 +148,8 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
 def check_tree(system: System, what: str) -> None:
     """Raise where a model has constraints."""
     if system.model.constraints:
-        raise ExportError(f"{what}: models with constraints ({system.model.constraints[0].name!r}, ...) cannot be "
-                          "exported yet; trees can")
+        raise ExportError(f"{what}: models with constraints ({system.model.constraints[0].name!r}, ...) have no "
+                          "derivatives yet, which it needs; export.library takes them, and trees go everywhere")
 
 
 def check_momenta(system: System, what: str) -> None:
@@ -167,27 +168,20 @@ def prefix_of(name: str) -> str:
     return name
 
 
-def chosen_operations(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of operations, checked."""
-    known = [*ABOUT, *DERIVATIVES, *STEPS, *OPERATIONS]
+def chosen_operations(names: Sequence[str], model: Model) -> tuple[str, ...]:
+    """Names of operations for a model, checked."""
+    known = [*ABOUT, *STEPS, *OPERATIONS, *(CONSTRAINT_OPERATIONS if model.constraints else ())]
     given = (names,) if isinstance(names, str) else tuple(names)
     for name in given:
         if name not in known:
-            raise ExportError(f"operations: expected some of {', '.join(known)}, got {name!r}"
-                              f"{with_nearest(name, known)}")
+            hint = " (for models with constraints)" if name in CONSTRAINT_OPERATIONS else with_nearest(name, known)
+            raise ExportError(f"operations: expected some of {', '.join(known)}, got {name!r}{hint}")
+        if model.constraints and name in OF_TREES:
+            raise ExportError(f"operations: {name} would have to know the forces of the constraints "
+                              f"({model.constraints[0].name!r}, ...), which it does not yet; leave it out")
     if not given:
         raise ExportError("operations: expected at least one, such as \"rhs\", got none")
     return tuple(dict.fromkeys(given))
-
-
-def _derivatives() -> dict[str, Operation]:
-    return {"jacobian_rhs": Operation(
-        "jacobian_rhs", "derivatives of (u, pdot) with respect to (q, p), small turns in body axes for ball and free "
-        "joints", "derivative_calls", "jacobian_rhs", (Q, P, WRENCH),
-        (result("A", ("2 nv", "2 nv"), "[[u_q, u_p], [pdot_q, pdot_p]]"),))}
-
-
-DERIVATIVES = _derivatives()
 
 
 def frame_names(model: Model) -> list[str]:
@@ -232,7 +226,8 @@ class Maker:
         self.block = block
         self.pieces: dict[str, str] = {}  # symbol -> code
         self.work_size = max(system.binding.work_size, *[  # derivatives need more than all others
-            OPERATIONS[name].work_size(block) for name in operations if name in OPERATIONS], 0)
+            OPERATIONS[name].work_size(block) for name in operations if name in OPERATIONS],
+            CONSTRAINED_ACCELERATION.work_size(block) if self.model.constraints else 0)
         self.needed = self.work_size
         self.wrappers = Wrappers(prefix, target, np.concatenate([block, behind]), bool(parameters), self._addresses())
 
@@ -252,8 +247,13 @@ class Maker:
         return symbol
 
     def _addresses(self) -> dict[int, str]:
-        """Functions whose addresses are among the constants: of rotors, of drives."""
+        """Functions whose addresses are among the constants: of rotors, of constraints, of drives."""
         found: dict[int, str] = {}
+        if self.model.constraints:
+            engine = lazy.module("core.constrained_engine")
+            found[L.ENGINE_CALLS] = self._piece(engine.engine_of_one)
+            if self.batch:
+                found[L.ENGINE_CALLS + 1] = self._piece(engine.engine_of_lanes)
         if self.block[L.HAS_ROTORS]:
             calls = lazy.module("core.rotor_calls")
             found[L.ROTOR_CALLS] = self._piece(calls.rotor_of_one)
@@ -268,12 +268,14 @@ class Maker:
     def _operation(self, name: str) -> Operation:
         """What a name stands for."""
         method = self.system.binding.method
-        accelerations = ACCELERATIONS["newton-euler-ldl"]
+        accelerations = acceleration_named("newton-euler-ldl", self.model)
         forced = {"rhs": lambda: method.operation_for(self.block),
                   "rhs_with_wrenches": lambda: method.operation_with_wrenches,
                   "accelerations": lambda: accelerations.operation,
                   "accelerations_with_wrenches": lambda: accelerations.operation_with_wrenches}
-        return replace(forced[name](), about=ABOUT[name]) if name in forced else OPERATIONS[name]
+        if name in forced:
+            return replace(forced[name](), about=ABOUT[name])
+        return OPERATIONS.get(name) or CONSTRAINT_OPERATIONS[name]
 
     # ---- functions -----------------------------------------------------------------------------------------------
 
@@ -283,35 +285,29 @@ class Maker:
         arguments = (*operation.inputs, *operation.results)
         sizes = [int(np.prod(argument.shape_for(model, -1))) for argument in arguments]
         self.wrappers.operation(of_operation(operation, name, model), operation, self._piece(compiled.one), sizes)
-        if self.batch and min(sizes, default=0) >= 0:
+        if self.batch:
+            sizes = [int(np.prod(argument.shape_for(model, 1))) for argument in arguments]  # one vector a state
             rows = lazy.module("export.kernels.batches").rows
             self.needed = max(self.needed, lanes_memory(operation, sizes, self.work_size))
             self.wrappers.batch(of_batch(operation, name, model), operation, self._piece(compiled.lanes),
                                 self._piece(rows), sizes)
 
-    def _put_derivative(self, name: str) -> None:
-        operation, model = DERIVATIVES[name], self.model
-        kernels, emh = lazy.module("export.kernels.derivatives"), lazy.module("methods").METHODS["emh-ldl"]
-        rhs = emh.operation_for(self.block).compiled.one
-        sizes = [model.nq, model.nv, 6 * model.n_bodies, 4 * model.nv * model.nv]
-        self.needed = max(self.needed, self.block.size + 8 + lazy.module("derivatives.calls").room(model, self.block))
-        function = Function(name, INT, [Parameter(DOUBLE, "t"), *[Parameter(READS, x) for x in ("q", "p", "wrench")],
-                                        Parameter(WRITES, "A"), Parameter(WRITES, "work")],
-                            f"{operation.about[0].upper()}{operation.about[1:]}, at time t. Joint forces do not enter: "
-                            f"pdot has tau as it is.\n  q       {model.nq}\n  p       {model.nv}\n"
-                            f"  wrench  {model.n_bodies} x 6, may be NULL: wrenches turn with their bodies\n"
-                            f"  A       {2 * model.nv} x {2 * model.nv}: {operation.results[0].about}")
-        self.wrappers.operation(function, operation, self._piece(getattr(kernels, name)), sizes, self._piece(rhs))
-
     def _put_steps(self, name: str) -> None:
         kernels, plan = lazy.module("integrate.kernels.library"), lazy.module("integrate.kernels.plan")
         model, method = self.model, self.system.binding.method
-        rhs = method.operation_for(self.block).compiled.one
+        ode, rhs = lazy.module("core.cabi").ode, method.operation_for(self.block).compiled.one
+        closing: list[str] = []  # of constraints: what puts a state right after a step, and what that calls
+        if model.constraints:
+            calls = lazy.module("core.constrained_calls")
+            ode, rhs = calls.ode, FLOW.compiled.one
+            closing = [self._piece(made) for made in (calls.settle, CONSTRAINT_OPERATIONS["true_momenta"].compiled.one,
+                                                      CONSTRAINT_OPERATIONS["closer"].compiled.one)]
         quaternions = int(self.block[L.N_QUATERNIONS])
         self.needed = max(self.needed, plan.QUATERNIONS + quaternions + plan.NUM + plan.VECTORS * (model.nq + model.nv)
                           + self.block.size + self.work_size + places.loads_size(self.block))
-        state = [Parameter(WRITES, "q"), Parameter(WRITES, method.variable), Parameter(READS, "tau"),
-                 Parameter(READS, "wrench"), Parameter(WRITES, "work")]
+        nq, nv = str(model.nq), str(model.nv)
+        state = [Parameter(WRITES, "q", nq), Parameter(WRITES, method.variable, nv), Parameter(READS, "tau", nv),
+                 Parameter(READS, "wrench", str(6 * model.n_bodies)), WORK]
         held = ("The state moves on in place; joint forces tau and wrenches are held over the steps, NULL when there "
                 "are\nnone. Where the status is not OK, the state is what it was before")
         if name == "rk4":
@@ -322,12 +318,12 @@ class Maker:
         else:
             function = Function("dopri5", INT, [
                 Parameter(DOUBLE, "t_end"), Parameter(WHOLE, "n"), Parameter(DOUBLE, "rtol"), Parameter(DOUBLE, "atol"),
-                Parameter(WRITES, "clock"), *state],
+                Parameter(WRITES, "clock", "4"), *state],
                 "Steps of Dormand-Prince 5(4), which chooses their length: at most n (rejected ones count), to t_end "
                 f"at most.\nclock[0] is the time, which moves on; clock[1] .. clock[3] belong to the method: 0 at the "
                 f"beginning.\n{held} of the step that failed.")
-        self.wrappers.steps(function, self._piece(getattr(kernels, name)), self._piece(lazy.module("core.cabi").ode),
-                            self._piece(rhs), self.work_size)
+        self.wrappers.steps(function, self._piece(getattr(kernels, name)), self._piece(ode), self._piece(rhs),
+                            self.work_size, closing)
 
     def _put_facts(self) -> None:
         model, put, index = self.model, self.wrappers, [Parameter(WHOLE, "i")]
@@ -342,7 +338,7 @@ class Maker:
         put.entry(Function("speed_name", TEXT, index, "Name of number i of p, and of the joint speeds and forces."),
                   model.speed_names)
         put.entry(Function("body_name", TEXT, index, "Name of body i."), model.body_names)
-        put.copied(Function("neutral", VOID, [Parameter(WRITES, "q")],
+        put.copied(Function("neutral", VOID, [Parameter(WRITES, "q", str(model.nq))],
                             "Write the neutral configuration: all coordinates 0, quaternions the identity."),
                    model.neutral())
         put.text(Function("model_name", TEXT, (), "Name of the model."), model.name)
@@ -356,7 +352,7 @@ class Maker:
         put = self.wrappers
         about = ("Put the constants of the model into a workspace, before anything else is done with it."
                  if self.parameters else "Does nothing but to ask the processor, as there are no parameters.")
-        put.init(Function("init", INT, [Parameter(WRITES, "work")], about))
+        put.init(Function("init", INT, [WORK], about))
         if not self.parameters:
             return
         names = [setting.name for setting in self.parameters]
@@ -367,7 +363,7 @@ class Maker:
                            for i, setting in enumerate(self.parameters))
         kernel = lazy.module("export.kernels.parameters").set_parameter
         put.set_parameter(Function("set_parameter", INT, [
-            Parameter(WRITES, "work"), Parameter(WHOLE, "i"), Parameter(READS, "values")],
+            WORK, Parameter(WHOLE, "i"), Parameter(READS, "values")],
             "Set parameter i in a workspace; all calls with this workspace use it. Values that are not finite, and "
             f"negative\nmasses, springs, dampers are refused; whether an inertia is that of a body is not checked.\n"
             f"{listed}"), self._piece(kernel), self.bodies, self.words)
@@ -415,8 +411,6 @@ class Maker:
         for name in self.names:
             if name in STEPS:
                 self._put_steps(name)
-            elif name in DERIVATIVES:
-                self._put_derivative(name)
             else:
                 self._put_operation(name)
         self._put_facts()

@@ -170,10 +170,8 @@ class Wrappers:
 
     # ---- operations ----------------------------------------------------------------------------------------------
 
-    def operation(self, function: Function, operation: Operation, symbol: str, sizes: Sequence[int],
-                  extra: str = "") -> None:
-        """For one state. A size of -n is k n numbers; `extra`: a function whose address is the kernel's last argument.
-        """
+    def operation(self, function: Function, operation: Operation, symbol: str, sizes: Sequence[int]) -> None:
+        """For one state. A size of -n is k n numbers."""
         made, builder = self.begin(function)
         given = list(made.args)
         t, work = given[0], given[-1]
@@ -185,9 +183,7 @@ class Wrappers:
         counts = [word(size) if size >= 0 else builder.mul(given[1], word(-size)) for size in sizes]
         arguments = self._arguments(builder, operation, arrays, counts)
         block, memory = self._places(builder, work)
-        kind = ir.FunctionType(_word, [*OPERATION.args, *[_word] * bool(extra)])
-        last = [builder.ptrtoint(self.kernel(extra, OPERATION), _word)] if extra else []
-        code = builder.trunc(builder.call(self.kernel(symbol, kind), [t, arguments, block, memory, *last]), _int)
+        code = builder.trunc(builder.call(self.kernel(symbol, OPERATION), [t, arguments, block, memory]), _int)
         with builder.if_then(builder.icmp_signed("!=", code, ir.Constant(_int, checks.OK)), likely=False):
             for pointer, count in zip(arrays[n_inputs:], counts[n_inputs:], strict=True):
                 builder.call(self._no_result, [pointer, count])
@@ -234,9 +230,9 @@ class Wrappers:
         run = self.kernel(rows, ir.FunctionType(_word, [_word]))
         builder.ret(builder.call(run, [builder.ptrtoint(job, _word)]))
 
-    def steps(self, function: Function, symbol: str, ode: str, rhs: str, size: int) -> None:
-        """A kernel of :mod:`mbkern.integrate.kernels.library`: the arguments of the function, then addresses and the
-        size of a workspace."""
+    def steps(self, function: Function, symbol: str, ode: str, rhs: str, size: int, closing: Sequence[str]) -> None:
+        """A kernel of :mod:`mbkern.integrate.kernels.library`: the arguments of the function, then addresses, the size
+        of a workspace, and of models with constraints the three functions `closing`."""
         made, builder = self.begin(function)
         *given, work = made.args
         pointers = [argument for argument in given if isinstance(argument.type, ir.PointerType)]
@@ -245,10 +241,16 @@ class Wrappers:
         block, memory = self._places(builder, work)
         passed = [builder.ptrtoint(x, _word) if isinstance(x.type, ir.PointerType) else x for x in given]
         kinds = [x.type for x in passed]
-        call = self.kernel(symbol, ir.FunctionType(_word, [*kinds, *[_word] * 5]))
-        of_ode = self.kernel(ode, ir.FunctionType(ir.VoidType(), [_double, _doubles, _doubles, _text]))
-        addresses = [builder.ptrtoint(made, _word) for made in (of_ode, self.kernel(rhs, OPERATION))]
-        builder.ret(builder.trunc(builder.call(call, [*passed, *addresses, block, memory, word(size)]), _int))
+        call = self.kernel(symbol, ir.FunctionType(_word, [*kinds, *[_word] * 8]))
+        of_ode = ir.FunctionType(ir.VoidType(), [_double, _doubles, _doubles, _text])
+
+        def address(name: str, kind: ir.FunctionType) -> Any:
+            return builder.ptrtoint(self.kernel(name, kind), _word)
+
+        last = [address(name, kind) for name, kind in zip(closing, (of_ode, OPERATION, OPERATION), strict=True)
+                ] if closing else [word(0)] * 3
+        builder.ret(builder.trunc(builder.call(call, [
+            *passed, address(ode, of_ode), address(rhs, OPERATION), block, memory, word(size), *last]), _int))
 
     def events(self, function: Function, symbols: Sequence[str], nq: int, nv: int) -> None:
         """double event(i, t, y): the functions of a user at these symbols; NaN when there is none with that number."""

@@ -67,8 +67,22 @@ def test_jacobian(setup):
     model, system, call, q, _, p = setup
     A = np.empty((2 * model.nv, 2 * model.nv))
     assert call("jacobian_rhs", T, q, p, None, A) == 0
-    # the exported one goes column by column, that of shallow trees in Python by pairs: another order of sums
-    np.testing.assert_allclose(A, system.jacobian_rhs(q, p, T).matrix, rtol=1e-11, atol=1e-11)
+    assert np.array_equal(A, system.jacobian_rhs(q, p, T).matrix)
+
+
+def test_joint_speeds_as_state(tmp_path):
+    model = mb.zoo.chain(3)
+    system = mb.System(model, "newton-euler-ldl")
+    made = mb.export.library(system, tmp_path / "arm", ("rhs", "rk4"))
+    assert "const double *u, const double *tau, double *qdot, double *udot" in made.header.read_text()
+    call, (q, u) = Caller(made), model.random_state(seed=2)
+    qdot, udot = np.empty(3), np.empty(3)
+    assert call("rhs", T, q, u, None, qdot, udot) == 0
+    assert np.array_equal((qdot, udot), system.rhs(q, u, T))
+    stepper = system.stepper("rk4", step=1e-3)
+    stepper.reset(q, u, T)
+    expected = stepper.step(5)
+    assert call("rk4", T, 1e-3, 5, q, u, None, None) == 0 and np.array_equal((q, u), expected)
 
 
 def test_steps_are_those_of_stepper_and_simulate(setup):
@@ -144,7 +158,7 @@ def test_facts(setup):
 def test_batches(tmp_path):
     model = machine()
     system = mb.System(model, "emh-ldl")
-    call = Caller(mb.export.library(system, tmp_path / "many", ("rhs",), batch=True))
+    call = Caller(mb.export.library(system, tmp_path / "many", ("rhs", "solve_mass"), batch=True))
     states = [model.random_state(seed=k) for k in range(7)]  # a block of lanes, and three
     Q, P = np.array([q for q, _ in states]), np.array([u for _, u in states])
     Qdot, Pdot, codes = np.empty_like(Q), np.empty_like(P), np.full(7, 99, np.int64)
@@ -159,3 +173,7 @@ def test_batches(tmp_path):
     assert codes.tolist() == [0, 0, 0, 0, 2, 0, 0] and np.isnan(Qdot[4]).all() and np.isfinite(Qdot[[0, 3, 5]]).all()
     assert call("rhs_batch", 0, T, Q, P, None, Qdot, Pdot, codes, **rhs) == 0
     assert call("rhs_batch", 3, T, Q, P, None, None, Pdot, codes, **rhs) == -35
+    assert call("solve_mass_batch", 7, T, Q, Pdot, Qdot[:, :model.nv].copy(), codes, **rhs) == 1  # one vector a state
+    Y = np.empty_like(Pdot)
+    assert call("solve_mass_batch", 4, T, Q, Pdot, Y, codes, **rhs) == 0
+    assert np.array_equal(Y[3], system.solve_mass(Q[3], Pdot[3], T))

@@ -165,6 +165,50 @@ def test_directional_derivatives(paths, system, version):
     shutil.rmtree(folder)
 
 
+# ---- other importers -------------------------------------------------------------------------------------------------
+
+STATE = ("q.upper", "q.fore", "p.upper", "p.fore")
+
+
+def test_libcosim(paths, system):
+    """FMI 2.0, Co-Simulation in the steps of its master."""
+    pytest.importorskip("libcosimpy")
+    from libcosimpy.CosimExecution import CosimExecution
+    from libcosimpy.CosimObserver import CosimObserver
+    from libcosimpy.CosimSlave import CosimLocalSlave
+
+    names = {variable.name: variable.valueReference
+             for variable in fmpy.read_model_description(str(paths["2.0"])).modelVariables}
+    execution, observer = CosimExecution.from_step_size(10_000_000), CosimObserver.create_last_value()  # ns
+    slave = execution.add_local_slave(CosimLocalSlave(str(paths["2.0"]), "arm"))
+    assert execution.add_observer(observer)
+    assert execution.real_initial_value(slave, names["fore.mass"], 2.0)
+    assert execution.simulate_until(1_000_000_000)
+    got = np.array(observer.last_real_values(slave, [names[name] for name in STATE]))
+    model = system.model.vary(body="fore", mass=[2.0]).model_of(0)
+    expected = mb.System(model).simulate(*START, (0.0, 1.0), rtol=1e-11, atol=1e-12)
+    assert np.abs(got - np.r_[expected.q[-1], expected.p[-1]]).max() < 1e-6  # its steps begin anew a hundred times
+
+
+@VERSIONS
+def test_ecos(paths, system, version):
+    """FMI 2.0 and 3.0, Co-Simulation."""
+    try:
+        from ecospy import EcosSimulation, EcosSimulationStructure
+    except (ImportError, OSError) as error:
+        pytest.skip(f"ecospy is not there, or lacks a library: {error}")
+    with EcosSimulationStructure() as structure:
+        structure.add_model("arm", str(paths[version]))
+        with EcosSimulation(structure=structure, step_size=0.01) as simulation:
+            simulation.init()
+            simulation.step_until(1.0)
+            got = np.array([simulation.get_real(f"arm::{name}") for name in STATE])
+            end = simulation.get_time()
+            simulation.terminate()
+    expected = system.simulate(*START, (0.0, end), rtol=1e-11, atol=1e-12)
+    assert 0.98 < end < 1.02 and np.abs(got - np.r_[expected.q[-1], expected.p[-1]]).max() < 1e-6
+
+
 def test_quaternions(tmp_path):
     """A free body: nq is not nv; no directional derivatives, but all else."""
     from fmpy.validation import validate_fmu

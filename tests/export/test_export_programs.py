@@ -69,6 +69,39 @@ def test_sizes_of_arrays_are_checked_where_they_are_known(made, tmp_path):
     assert subprocess.run([*command, "-DARM_CHECKED"], cwd=tmp_path, capture_output=True, check=False).returncode != 0
 
 
+SHORT = """
+#include <stdlib.h>
+#include "arm.h"
+int main(void) {
+    double q[4] = {0}, p[4] = {0}, qdot[4], pdot[4], *work = malloc(WORK * sizeof(double));
+    return arm_rhs(0.0, q, p + SKIPPED, NULL, qdot, pdot, work);
+}
+"""
+
+
+@needs_c
+@pytest.mark.parametrize("options, said", [
+    (["-DWORK=ARM_WORK_SIZE", "-DSKIPPED=0"], ""),
+    (["-DWORK=ARM_WORK_SIZE", "-DSKIPPED=1"], "arm_rhs: p has room for 3 numbers, 4 are needed"),
+    (["-DWORK=10", "-DSKIPPED=0", "-O1"], "arm_rhs: work has room for 10 numbers, @ are needed"),
+])
+def test_debug_builds_look_at_sizes(made, tmp_path, options, said):
+    (tmp_path / "short.c").write_text(SHORT)
+    subprocess.run(["cc", *STRICT, *options, "short.c", f"-I{made.header.parent}", str(made.object), "-lm", "-o",
+                    "short"], cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run([str(tmp_path / "short")], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == said.replace("@", str(made.work_size))
+    assert (done.returncode == 0) == (not said)
+
+
+@needs_c
+def test_release_builds_call_the_functions_themselves(made, tmp_path):
+    for options, calls in (((), 1), (("-DNDEBUG",), 0)):
+        text = subprocess.run(["cc", "-E", *options, "-x", "c", "-", f"-I{made.header.parent}"], input=SHORT,
+                              capture_output=True, text=True, check=True).stdout
+        assert text.partition("main")[2].count("arm_rhs_checked_(") == calls
+
+
 @pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler on the path")
 def test_cpp_on_two_threads(arm, made, tmp_path):
     model, system = arm

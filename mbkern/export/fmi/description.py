@@ -67,8 +67,8 @@ def _three(identifier: str, top: dict[str, str], token: str, about: Interface, d
 
 
 def _two(identifier: str, top: dict[str, str], token: str, about: Interface, directions: bool, tolerance: float) -> str:
-    same = dict(modelIdentifier=identifier, canGetAndSetFMUstate=_TRUE, canSerializeFMUstate=_TRUE,
-                providesDirectionalDerivative=_TRUE if directions else _FALSE)
+    same = dict(modelIdentifier=identifier, canNotUseMemoryManagementFunctions=_TRUE, canGetAndSetFMUstate=_TRUE,
+                canSerializeFMUstate=_TRUE, providesDirectionalDerivative=_TRUE if directions else _FALSE)
     lines = [_head({"fmiVersion": "2.0", **top, "guid": token, "numberOfEventIndicators": len(about.of("event"))}),
              "  " + _tag("ModelExchange", **same),
              "  " + _tag("CoSimulation", **same, canHandleVariableCommunicationStepSize=_TRUE),

@@ -1,14 +1,16 @@
 """Steps of RK4 and Dormand-Prince for an exported library (:mod:`mbkern.export`): the loop of :mod:`.run`, called with
 addresses alone. So the bits are those of `simulate` and `Stepper`.
 
-    int64 rk4(double t, double h, int64 n, q, p, tau, wrench, ode, rhs, block, memory, size)
+    int64 rk4(double t, double h, int64 n, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close)
     int64 dopri5(double t_end, int64 n, double rtol, double atol, clock, q, p, tau, wrench, ode, rhs, block,
-                 memory, size)
+                 memory, size, settle, gauge, close)
 
 All without a type are addresses: of the state, which moves on in place; of joint forces and wrenches that are held (0:
 none); of the functions `ode` (:mod:`mbkern.core.cabi`) and of the method; of the constants; of memory with room for
 
     words of the plan and of num | vectors | frame: block, workspace, loads
+
+and of the functions that close loops after each step (:mod:`mbkern.core.constrained_calls`), 0 for trees.
 
 `clock` has four numbers: t; the next step (0: not chosen yet); the error of the last step; whether it was rejected.
 """
@@ -20,15 +22,15 @@ from ...core.atomics import WORD
 from ...core.checks import BAD_T, NOT_FINITE, OK
 from ...core.jit import c_function, exact
 from ...core.layout import (
-    AT_LOADS, FRAME_SIZE, HAS_TAU, HAS_WRENCH, N_BODIES, N_NODES, NQ, NV, ODE_CALL, QUATERNION, RHS_CALL, SIZE, STATUS,
-    loads_size, node_row,
+    AT_LOADS, CLOSE_CALL, FRAME_SIZE, GAUGE_CALL, HAS_TAU, HAS_WRENCH, N_BODIES, N_NODES, NQ, NV, ODE_CALL, QUATERNION,
+    RHS_CALL, SIZE, STATUS, loads_size, node_row,
 )
 from ...core.number import array_at, get, put, whole
 from .common import at, copy, unit_quaternions
 from .plan import (
     AT_NUM, AT_WORK, ATOL, CODE, DOPRI5, ERROR_OLD, FAILED_RHS, FAILED_STEP, FAILED_TIME, H, LEG_BEGIN, LEG_END,
-    MAX_STEP, METHOD, N, N_QUATERNIONS, N_STEPS, NUM, NOTHING, OUTPUT, QUATERNIONS, RHS, RK4, RTOL, SPLIT, STARTED,
-    STATUS as PLAN_STATUS, T, T0, T_END, USER, VECTORS, Y,
+    MAX_STEP, METHOD, N, N_QUATERNIONS, N_STEPS, NUM, NOTHING, OUTPUT, QUATERNIONS, RHS, RK4, RTOL, SETTLE, SPLIT,
+    STARTED, STATUS as PLAN_STATUS, T, T0, T_END, USER, VECTORS, Y,
 )
 from .run import loop, start
 from .steps import take_dopri5, take_rk4
@@ -47,7 +49,7 @@ def count_quaternions(block):
 
 
 @exact
-def frame_for(at_block, tau, wrench, ode, rhs, address, size):
+def frame_for(at_block, tau, wrench, ode, rhs, address, size, gauge, close):
     """A frame at an address: the constants, a workspace of `size` numbers, tau as its loads; numbers in the frame."""
     block = array_at(at_block, UNKNOWN)
     frame = array_at(address, UNKNOWN)
@@ -58,6 +60,8 @@ def frame_for(at_block, tau, wrench, ode, rhs, address, size):
     put(frame, AT_LOADS, 1.0 * loads)
     put(frame, ODE_CALL, 1.0 * ode)
     put(frame, RHS_CALL, 1.0 * rhs)
+    put(frame, GAUGE_CALL, 1.0 * gauge)
+    put(frame, CLOSE_CALL, 1.0 * close)
     if tau != 0:
         put(frame, HAS_TAU, 1.0)
         copy(array_at(tau, nv), 0, frame, loads, nv)
@@ -68,7 +72,7 @@ def frame_for(at_block, tau, wrench, ode, rhs, address, size):
 
 
 @exact
-def plan_for(method, q, p, tau, wrench, ode, rhs, at_block, memory, size):
+def plan_for(method, q, p, tau, wrench, ode, rhs, at_block, memory, size, settle, gauge, close):
     """A plan in memory for the state at (q, p), whose method and times are not set yet."""
     block = array_at(at_block, UNKNOWN)
     nq, nv, count = whole(block, NQ), whole(block, NV), count_quaternions(block)
@@ -78,10 +82,10 @@ def plan_for(method, q, p, tau, wrench, ode, rhs, at_block, memory, size):
     numbers = memory + WORD * (QUATERNIONS + count)
     vectors = numbers + 8 * NUM
     frame = vectors + 8 * VECTORS * (nq + nv)
-    frame_for(at_block, tau, wrench, ode, rhs, frame, size)
+    frame_for(at_block, tau, wrench, ode, rhs, frame, size, gauge, close)
     plan[RHS], plan[USER], plan[PLAN_STATUS] = ode, frame, frame + 8 * STATUS
     plan[METHOD], plan[N], plan[SPLIT], plan[OUTPUT] = method, nq + nv, nq, NOTHING
-    plan[AT_NUM], plan[AT_WORK], plan[N_QUATERNIONS] = numbers, vectors, count
+    plan[AT_NUM], plan[AT_WORK], plan[N_QUATERNIONS], plan[SETTLE] = numbers, vectors, count, settle
     k = 0
     for i in range(whole(block, N_NODES)):
         place = whole(block, node_row(i) + QUATERNION)
@@ -116,9 +120,9 @@ def status_of(code, plan):
     return BAD_T if code == FAILED_TIME else OK
 
 
-@c_function(types.intp(types.float64, types.float64, *[types.intp] * 10))
-def rk4(t, h, n, q, p, tau, wrench, ode, rhs, block, memory, size):
-    plan, num, work = plan_for(RK4, q, p, tau, wrench, ode, rhs, block, memory, size)
+@c_function(types.intp(types.float64, types.float64, *[types.intp] * 13))
+def rk4(t, h, n, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close):
+    plan, num, work = plan_for(RK4, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close)
     num[T] = num[T0] = num[LEG_BEGIN] = t
     num[H], num[LEG_END], num[T_END], plan[N_STEPS] = h, NO_LIMIT, NO_LIMIT, -1
     code = status_of(loop(take_rk4, memory, n), plan)
@@ -127,10 +131,10 @@ def rk4(t, h, n, q, p, tau, wrench, ode, rhs, block, memory, size):
     return code
 
 
-@c_function(types.intp(types.float64, types.intp, types.float64, types.float64, *[types.intp] * 10))
-def dopri5(t_end, n, rtol, atol, clock, q, p, tau, wrench, ode, rhs, block, memory, size):
+@c_function(types.intp(types.float64, types.intp, types.float64, types.float64, *[types.intp] * 13))
+def dopri5(t_end, n, rtol, atol, clock, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close):
     times = array_at(clock, 4)
-    plan, num, work = plan_for(DOPRI5, q, p, tau, wrench, ode, rhs, block, memory, size)
+    plan, num, work = plan_for(DOPRI5, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close)
     num[T] = num[T0] = num[LEG_BEGIN] = get(times, 0)
     num[T_END] = num[LEG_END] = t_end
     num[RTOL], num[H] = rtol, get(times, 1)

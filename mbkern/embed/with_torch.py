@@ -1,0 +1,195 @@
+"""Functions of a System for PyTorch: operators with exact gradients, under `torch.func.vmap` and `torch.compile`, on
+the CPU, in float64.
+
+    (qdot, pdot) = rhs(q, p, t, tau)          one batched call of the kernels, whatever the leading dimensions
+    (dq, dp) = J(q, p, t)^T (wq, wp)          by `vjp`; of quaternions by the Jacobian in coordinates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MbkernError, MethodError
+from ..workspace.binding import drives_of
+
+if TYPE_CHECKING:
+    from ..system import System
+
+_operators: list[tuple[Callable[..., Any], Callable[..., Any]]] = []  # once in a process
+_systems: list[System] = []  # compiled graphs know a system by its number here: it stays for ever
+
+
+class TorchFunctions:
+    """What `mb.embed.torch` makes of a System.
+
+    Attributes
+    ----------
+    system : System
+    """
+
+    def __init__(self, system: System) -> None:
+        if system.binding.method.variable != "p":
+            raise MethodError(f"embed.torch: the state of method {system.method!r} is (q, u); expected a method with "
+                              'the state (q, p), such as System(model, "emh-ldl")')
+        self.system = system
+        self._torch = _torch()
+        self._rhs, _ = _defined(self._torch)
+        _systems.append(system)
+        self._number = len(_systems) - 1
+
+    def __repr__(self) -> str:
+        return f"TorchFunctions({self.system!r})"
+
+    def rhs(self, q: Any, p: Any, t: Any = 0.0, tau: Any = None) -> tuple[Any, Any]:
+        """Hamilton's equations, as `System.rhs`: (qdot, pdot). A state that has no value gives NaN.
+
+        Parameters
+        ----------
+        q : (..., nq)
+        p : (..., nv)
+        t : float or (...)
+        tau : (..., nv), optional
+            Tensors, float64, on the CPU. Leading dimensions are states: one batched call for all.
+        """
+        torch, model = self._torch, self.system.model
+        given = {"q": (q, (model.nq,)), "p": (p, (model.nv,)), "t": (t, ())}
+        if tau is not None:
+            given["tau"] = (tau, (model.nv,))
+        tensors = {name: self._checked(name, x, shape) for name, (x, shape) in given.items()}
+        try:
+            lead = torch.broadcast_shapes(*[x.shape[:x.dim() - len(given[name][1])] for name, x in tensors.items()])
+        except RuntimeError:
+            shown = ", ".join(f"{name} {tuple(x.shape)}" for name, x in tensors.items())
+            raise MethodError(f"rhs: the leading dimensions of {shown} do not fit together") from None
+        wide = {name: x.expand(*lead, *given[name][1]) for name, x in tensors.items()}
+        qdot, pdot = self._rhs(wide["q"], wide["p"], wide["t"], wide.get("tau"), self._number)
+        return qdot, pdot
+
+    def _checked(self, name: str, x: Any, shape: tuple[int, ...]) -> Any:
+        torch = self._torch
+        if not isinstance(x, torch.Tensor):
+            x = torch.as_tensor(x, dtype=torch.float64)
+        if x.dtype != torch.float64 or x.device.type != "cpu":
+            raise MethodError(f"{name}: expected a float64 tensor on the CPU, got {x.dtype} on {x.device}; "
+                              "x.to('cpu', torch.float64) makes one")
+        if tuple(x.shape[x.dim() - len(shape):]) != shape:
+            raise MethodError(f"{name}: expected shape (..., {shape[0]}), got {tuple(x.shape)}")
+        return x
+
+
+def torch(system: System) -> TorchFunctions:
+    """Functions of a System for PyTorch: tensors of one state or of many, exact gradients, `torch.func.vmap`,
+    `torch.compile`.
+
+    Returns
+    -------
+    TorchFunctions
+        With `.rhs(q, p, t=0.0, tau=None)`, for float64 tensors on the CPU. Gradients by q, p and tau are exact; those
+        by the time of driven joints, second derivatives and forward mode are not there.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> import torch                                          # doctest: +SKIP
+    >>> f = mb.embed.torch(mb.System(mb.zoo.chain(3)))        # doctest: +SKIP
+    >>> q = torch.zeros(100, 3, dtype=torch.float64, requires_grad=True)     # doctest: +SKIP
+    >>> f.rhs(q, torch.zeros_like(q))[1].sum().backward()     # doctest: +SKIP
+    """
+    return TorchFunctions(system)
+
+
+def _torch() -> Any:
+    try:
+        import torch as library
+    except ImportError as error:
+        raise MbkernError(f"embed.torch needs PyTorch, which is not there ({error}): pip install torch") from None
+    return library
+
+
+# ---- the operators ---------------------------------------------------------------------------------------------------
+
+def _rows(*tensors: Any) -> list[Any]:
+    """Each as a matrix of states, or a vector of times; None as it is."""
+    lead = tensors[0].dim() - 1
+    return [None if x is None else x.detach().contiguous().numpy().reshape(-1, *x.shape[lead:]) for x in tensors]
+
+
+def _rates(library: Any, q: Any, p: Any, t: Any, tau: Any, number: int) -> tuple[Any, Any]:
+    """(qdot, pdot) of all states."""
+    out = library.empty(q.shape, dtype=q.dtype), library.empty(p.shape, dtype=p.dtype)
+    Q, P, times, forces = _rows(q, p, t, tau)
+    if times.size:
+        _systems[number].rhs_batch(Q, P, times, tau=forces, threads=1, return_status=True,
+                                   out=(out[0].numpy().reshape(Q.shape), out[1].numpy().reshape(P.shape)))
+    return out
+
+
+def _pulled_back(library: Any, q: Any, p: Any, t: Any, wq: Any, wp: Any, number: int) -> tuple[Any, Any]:
+    """Weights of (qdot, pdot) times the Jacobian."""
+    system = _systems[number]
+    Q, P, times, Wq, Wp = _rows(q, p, t, wq, wp)
+    if not times.size:
+        return library.zeros_like(q), library.zeros_like(p)
+    if system.model.nq == system.model.nv:
+        gq, gp, _ = system.vjp_batch(Q, P, Wq, Wp, times, threads=1, return_status=True)
+    else:
+        A, _ = system.jacobian_rhs_batch(Q, P, times, chart="coordinates", threads=1, return_status=True)
+        both = np.einsum("bi,bij->bj", np.hstack([Wq, Wp]), A)
+        gq, gp = both[:, :system.model.nq], both[:, system.model.nq:]
+    return (library.from_numpy(np.array(gq)).reshape(q.shape),  # copies: results of an operator share no memory
+            library.from_numpy(np.array(gp)).reshape(p.shape))
+
+
+def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The operators mbkern::rhs and mbkern::vjp; they name a system by its number."""
+    if _operators:
+        return _operators[0]
+    made = library.library
+
+    def rhs(q: Any, p: Any, t: Any, tau: Any, system: int) -> Any:
+        return _rates(library, q, p, t, tau, system)
+
+    def vjp(q: Any, p: Any, t: Any, wq: Any, wp: Any, system: int) -> Any:
+        return _pulled_back(library, q, p, t, wq, wp, system)
+
+    rhs = made.custom_op("mbkern::rhs", rhs, mutates_args=(), device_types="cpu",
+                         schema="(Tensor q, Tensor p, Tensor t, Tensor? tau, int system) -> (Tensor, Tensor)")
+    vjp = made.custom_op("mbkern::vjp", vjp, mutates_args=(), device_types="cpu", schema=(
+        "(Tensor q, Tensor p, Tensor t, Tensor wq, Tensor wp, int system) -> (Tensor, Tensor)"))
+    for operator in (rhs, vjp):
+        operator.register_fake(lambda q, p, *_: (q.new_empty(q.shape), p.new_empty(p.shape)))
+        operator.register_vmap(_over(operator))
+
+    def remember(ctx: Any, inputs: Any, output: Any) -> None:
+        q, p, t, tau, system = inputs
+        ctx.save_for_backward(q, p, t)
+        ctx.system, ctx.forced, ctx.timed = system, tau is not None, t.requires_grad
+
+    def backward(ctx: Any, wq: Any, wp: Any) -> Any:
+        model = _systems[ctx.system].model
+        if model.constraints:
+            raise MethodError(f"embed.torch: models with constraints ({model.constraints[0].name!r}, ...) have no "
+                              "derivatives yet; values they have")
+        if ctx.timed and drives_of(model):
+            raise MethodError("t: the derivative with respect to the time of driven joints is not there; give t as a "
+                              "constant")
+        q, p, t = ctx.saved_tensors
+        gq, gp = vjp(q, p, t, wq, wp, ctx.system)
+        return gq, gp, library.zeros_like(t) if ctx.timed else None, wp.clone() if ctx.forced else None, None
+
+    rhs.register_autograd(backward, setup_context=remember)
+    _operators.append((rhs, vjp))
+    return rhs, vjp
+
+
+def _over(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """What `torch.func.vmap` does: one more leading dimension, still one call."""
+    def mapped(info: Any, in_dims: Any, *given: Any) -> Any:
+        wide = [x if not hasattr(x, "movedim") else x.expand(info.batch_size, *x.shape) if dim is None
+                else x.movedim(dim, 0) for x, dim in zip(given, in_dims, strict=True)]
+        return operator(*wide), (0, 0)
+
+    return mapped

@@ -1,0 +1,61 @@
+"""python -m mbkern warmup: what there is to compile, in processes of its own, and what it says."""
+
+import pytest
+
+from mbkern import warming
+from mbkern.cli import main
+from mbkern.integrate.options import INTEGRATORS
+from mbkern.methods import STATE_METHODS
+from mbkern.model import zoo
+from mbkern.operations import CONSTRAINT_OPERATIONS, OPERATIONS
+
+
+def test_all_is_everything():
+    jobs = [job for stage in warming.stages(everything=True) for job in stage]
+    assert len(jobs) == len({*jobs})
+    by_name = {job.name for job in jobs if job.machine == "any"}
+    assert {*OPERATIONS, *[f"{name}_batch" for name in OPERATIONS], *INTEGRATORS, "rhs", "rhs_batch", "stepper",
+            "simulate_batch", "accelerations"} <= by_name
+    assert {(job.method, job.name) for job in jobs if job.machine == "any"} >= {
+        (method, name) for method in STATE_METHODS for name in ("rhs", "rhs_batch")}
+    assert {job.name for job in jobs if job.machine == "loops"} >= {"rhs", "simulate", *CONSTRAINT_OPERATIONS}
+    assert {job.name for job in jobs if job.machine == "hinges"} == {"rhs", "rhs_batch", "simulate_batch"}
+
+
+def test_what_others_need_comes_first():
+    first, *_, last = warming.stages(everything=True)
+    assert {job.name for job in first} == {"rhs"} and {job.name for job in last} == {"simulate_batch"}
+    seconds = [job.seconds for job in first]
+    assert seconds == sorted(seconds, reverse=True)  # the longest first: processes end together
+
+
+def test_one_model():
+    model = zoo.four_bar()
+    names = [job.name for stage in warming.stages(everything=True, model=model) for job in stage]
+    assert "closer" in names and "jacobian_rhs" not in names
+    assert [str(job) for stage in warming.stages(["energy"], model=model) for job in stage] == ["energy"]
+
+
+def test_in_processes(capsys):
+    assert main(["warmup", "rhs", "momenta", "--model", "chain:1", "--jobs", "1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("2 of 2 compiled or found on disk by 1 processes in ") and "kept in /" in shown.out
+    assert shown.err.rstrip().startswith("\r[##############################] 100%  2 of 2 compiled")
+
+
+def test_what_fails_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(warming, "stages", lambda *_: [[warming.Job("hinges", "emh-ldl", "no_such_name")]])
+    assert main(["warmup", "--jobs", "1"]) == 1
+    shown = capsys.readouterr()
+    assert "no_such_name of trees of hinges: warmup: expected one of" in shown.err and "0 of 1" in shown.out
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["energies"], "the nearest is 'energy'"),
+    (["--jobs", "0"], "--jobs 0: expected at least 1"),
+    (["energy", "--all"], "give names or --all"),
+    (["--model", "chian:3"], "model 'chian:3'"),
+])
+def test_bad_arguments(arguments, words, capsys):
+    assert main(["warmup", *arguments]) == 2
+    assert words in capsys.readouterr().err
