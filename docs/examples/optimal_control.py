@@ -52,7 +52,8 @@ def reach() -> Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """Iterations of IPOPT; seconds in all and in functions and derivatives; the cost; states and joint forces."""
+    """Iterations of IPOPT; seconds in all and in functions and derivatives; the cost; states and joint forces; what
+    CasADi has counted."""
 
     iterations: int
     seconds: float
@@ -60,6 +61,7 @@ class Answer:
     cost: float
     states: np.ndarray
     forces: np.ndarray
+    stats: dict
 
 
 def solve(task: Task, f: ca.Function, options: dict | None = None) -> Answer:
@@ -96,7 +98,8 @@ def solve(task: Task, f: ca.Function, options: dict | None = None) -> Answer:
     inside = sum(value for key, value in stats.items() if key.startswith("t_wall_nlp"))
     applied = np.zeros((nv, task.n))
     applied[driven] = np.reshape(found.value(forces), (driven.size, task.n))
-    return Answer(stats["iter_count"], seconds, inside, float(found.value(opti.f)), found.value(states), applied)
+    return Answer(stats["iter_count"], seconds, inside, float(found.value(opti.f)), found.value(states), applied,
+                  stats)
 
 
 def replayed(task: Task, answer: Answer) -> float:

@@ -176,7 +176,6 @@ def _compiled(compiler: list[str], target: Target, prefix: str, version: str, co
         command = linking.link_command(compiler, target, parts, made)
         hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
         bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
-        command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-DNDEBUG", "-ffp-contract=off", *hidden,
-                                                 *bound]
+        command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-ffp-contract=off", *hidden, *bound]
         linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})")
         return made.read_bytes()

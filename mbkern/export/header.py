@@ -17,9 +17,9 @@ _TOP = """\
  * Everything is in @PREFIX@.o, the constants of the model too: link it, or the shared library, with -lm. It needs no
  * Python, allocates nothing, has no state of its own and may be called from any number of threads: each has its own
  * workspace `work`, @PREFIX@_work_size() doubles, which need not be initialised@INIT@. Arrays must not
- * overlap, matrices are row-major. Functions get bare pointers: buffers that are too small are overrun. Debug builds
- * (NDEBUG not defined, GCC or Clang) end with a message where the compiler knows a buffer that is; with
- * @UPPER@_CHECKED defined code does not compile, see @UPPER@_SIZE below.
+ * overlap, matrices are row-major. Functions get bare pointers: buffers that are too small are overrun. Define
+ * @UPPER@_CHECKED in debug builds (GCC or Clang): a program then ends with a message where the compiler knows that a
+ * buffer is too small.
  *
 @STATE@
  *
@@ -57,8 +57,9 @@ enum @PREFIX@_status {
 
 # arrays: at every level of optimization; memory from malloc: where code is optimized
 _CHECKS = """
-/* ---- debug builds: how large are the buffers, as far as the compiler knows? ---- */
-#if !defined NDEBUG && defined __GNUC__
+/* ---- debug builds: how large are the buffers, as far as the compiler knows? (Functions are macros then: an argument
+ * with commas of its own, such as (double[]){1, 2}, needs parentheses around it.) ---- */
+#if defined @UPPER@_CHECKED && defined __GNUC__
 #include <stdio.h>
 #include <stdlib.h>
 #if defined __has_builtin

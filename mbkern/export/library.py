@@ -451,7 +451,8 @@ class Maker:
                        self.build)
         assert made.library is not None
         for file, content in ((made.object, code), (made.header, self.text().encode()),
-                              (made.cmake, _CMAKE.replace("@PREFIX@", self.prefix).encode())):
+                              (made.cmake, _CMAKE.replace("@PREFIX@", self.prefix).replace(
+                                  "@UPPER@", self.prefix.upper()).encode())):
             files.write(file, content, "export.library")
         cc = linking.compiler(self.target)
         command = linking.link_command(cc or ["cc"], self.target, [made.object], made.library)
@@ -469,5 +470,6 @@ _CMAKE = """\
 add_library(@PREFIX@ INTERFACE)
 target_include_directories(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}")
 target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" m)
+target_compile_definitions(@PREFIX@ INTERFACE $<$<CONFIG:Debug>:@UPPER@_CHECKED>)
 """
 

@@ -96,6 +96,6 @@ def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code
         command = linking.link_command(compiler, target, [folder / "external.c", folder / "model.o"], made)
         hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
         bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
-        command[len(compiler):len(compiler)] = ["-std=gnu99", "-O2", "-DNDEBUG", *hidden, *bound]
+        command[len(compiler):len(compiler)] = ["-std=gnu99", "-O2", *hidden, *bound]
         linking.run(command, "compiling the function for CasADi")
         return made.read_bytes()
