@@ -402,7 +402,10 @@ class Maker:
     @property
     def build(self) -> str:
         """The build stamp."""
-        content = hashlib.sha256(self.wrappers.block.tobytes() + repr(self.names).encode()).hexdigest()
+        drives = [getattr(drive.f, "py_func", drive.f).__code__ for drive in drives_of(self.model)
+                  if isinstance(drive, FunctionDrive)]
+        parts = self.names, self.batch, [(code.co_code, code.co_consts) for code in drives]
+        content = hashlib.sha256(self.wrappers.block.tobytes() + repr(parts).encode()).hexdigest()
         return (f"mbkern {__version__} sources {STAMP[:12]} model {content[:12]} method {self.system.method} target "
                 f"{self.target.name} ({self.target.cpu}, {self.target.triple})")
 

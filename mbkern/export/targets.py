@@ -35,6 +35,7 @@ _V3 = (*_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 LEVELS: dict[str, tuple[str, ...]] = {"x86-64": (), "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
 TARGETS = ("native", *LEVELS, "aarch64")
+EFFORT = 3  # of LLVM's code generator, 0 to 3: bits are the same, time and size are not
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Target:
         binding.initialize_all_asmprinters()
         binding.initialize_native_asmparser()  # for the instructions that ask an x86 processor what it can do
         return binding.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="default")
+            cpu=self.cpu, features=self.features, opt=EFFORT, reloc="pic", codemodel="default")
 
     def saved_registers(self) -> int:
         """Bits of XCR0 that the system must have set; 0 when none matters."""

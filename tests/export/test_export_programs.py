@@ -87,8 +87,8 @@ int main(void) {
 ])
 def test_debug_builds_look_at_sizes(made, tmp_path, options, said):
     (tmp_path / "short.c").write_text(SHORT)
-    subprocess.run(["cc", *STRICT, "-DARM_CHECKED", *options, "short.c", f"-I{made.header.parent}", str(made.object), "-lm", "-o",
-                    "short"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(["cc", *STRICT, "-DARM_CHECKED", *options, "short.c", f"-I{made.header.parent}", str(made.object),
+                    "-lm", "-o", "short"], cwd=tmp_path, check=True, capture_output=True)
     done = subprocess.run([str(tmp_path / "short")], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == said.replace("@", str(made.work_size))
     assert (done.returncode == 0) == (not said)
