@@ -159,11 +159,10 @@ def available(name):
 
 def own_expressions(ca, model):
     """Hamilton's equations in CasADi's symbols, (q, p, tau, t) -> (qdot, pdot): derivatives of H = p M^-1 p / 2 + V,
-    with M from the Jacobians of the bodies. For trees of hinges and slides."""
+    with M from the Jacobians of the bodies and the rotors. For trees of hinges and slides without springs."""
     q, p, tau, t = (ca.SX.sym(name, size) for name, size in (
         ("q", model.nq), ("p", model.nv), ("tau", model.nv), ("t", 1)))
     frames, M, V, at = [], ca.SX.zeros(model.nv, model.nv), 0, 0
-    damping = np.zeros(model.nv)
     for body in model.body_specs:
         R, r, axes = frames[body.parent] if body.parent >= 0 else (ca.SX.eye(3), ca.SX.zeros(3), [])
         r, R = r + R @ ca.SX(body.position), R @ ca.DM(np.array(body.rotation))
@@ -175,7 +174,7 @@ def own_expressions(ca, model):
                 R = R @ (ca.SX.eye(3) + ca.sin(q[at]) * K + (1 - ca.cos(q[at])) * K @ K)
             else:
                 r = r + q[at] * (R @ axis)
-            damping[at] = body.damping[0] if body.damping else 0.0
+            M[at, at] += body.armature[0] if body.armature else 0.0
             at += 1
         frames.append((R, r, axes))
         centre = r + R @ ca.DM(body.com)
@@ -187,7 +186,7 @@ def own_expressions(ca, model):
         V -= body.mass * ca.dot(ca.DM(model.gravity), centre)
     u = ca.solve(M, p)
     H = ca.dot(p, u) / 2 + V
-    return ca.Function("own", [q, p, tau, t], [u, -ca.gradient(H, q) - damping * u + tau])
+    return ca.Function("own", [q, p, tau, t], [u, -ca.gradient(H, q) + tau])
 
 
 def buffered(function, given):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -43,11 +42,21 @@ def swing_up() -> Task:
                 np.array([20.0, 0.0]), 40, 0.05)
 
 
+LINKS = {  # axis, mass, length, inertia of the rotor, greatest torque
+    "turn": ("z", 4.0, 0.15, 0.5, 150.0), "lift": ("y", 5.0, 0.4, 0.5, 150.0), "elbow": ("y", 3.0, 0.3, 0.3, 80.0),
+    "roll": ("z", 1.0, 0.1, 0.1, 30.0), "bend": ("y", 0.8, 0.1, 0.1, 30.0), "spin": ("z", 0.5, 0.05, 0.05, 15.0)}
+
+
 def reach() -> Task:
-    """The arm beside this file, six joints, from stretched to folded sideways in a second."""
-    model = mb.load_urdf(Path(__file__).with_name("arm.urdf"))
-    return Task("an arm of six joints", mb.System(model, "emh-ldl"), np.zeros(model.nv),
-                np.array([1.2, 0.8, -1.4, 0.5, 0.9, -0.6]), model.limits.effort, 25, 0.04)
+    """An arm of six joints with geared motors, from stretched upwards to folded sideways in a second."""
+    b, parent, below = mb.ModelBuilder(name="arm"), "world", 0.0
+    for name, (axis, mass, length, rotor, _) in LINKS.items():
+        about = mass * length**2 / 12
+        b.add_body(name, parent, mb.revolute(axis), mass, (0.02, 0, length / 2), (about, about, 0.001 * mass),
+                   (0, 0, below), armature=rotor)
+        parent, below = name, length
+    return Task("an arm of six joints", mb.System(b.build(), "emh-ldl"), np.zeros(6),
+                np.array([1.2, 0.8, -1.4, 0.5, 0.9, -0.6]), np.array([row[-1] for row in LINKS.values()]), 25, 0.04)
 
 
 @dataclass(frozen=True)

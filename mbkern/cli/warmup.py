@@ -81,7 +81,7 @@ def _processors() -> int:
 
 def _folder() -> str:
     """Where machine code is kept."""
-    if numba.config.CACHE_DIR:
-        return str(numba.config.CACHE_DIR)
+    if numba.config.CACHE_DIR:  # type: ignore[attr-defined]
+        return str(numba.config.CACHE_DIR)  # type: ignore[attr-defined]
     of_core = METHODS["emh-ldl"].rhs.stats.cache_path  # None where no folder can be written to
     return str(Path(of_core).parent) if of_core else "no folder: none can be written to"

@@ -276,7 +276,7 @@ def _by_rows(system: System, t: np.ndarray, q: np.ndarray, p: np.ndarray, *tau: 
     model, shape = system.model, t.shape
     if shape == ():
         try:
-            return system.rhs(q, p, float(t), *tau)
+            return system.rhs(q, p, float(t), tau=tau[0] if tau else None)
         except MbkernError:
             return np.full(model.nq, np.nan), np.full(model.nv, np.nan)
     forces = tau[0].reshape(-1, model.nv) if tau else None

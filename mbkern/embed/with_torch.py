@@ -8,6 +8,7 @@ the CPU, in float64.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..workspace.binding import drives_of
 if TYPE_CHECKING:
     from ..system import System
 
-_operators: list[tuple[Callable[..., Any], Callable[..., Any]]] = []  # once in a process
+_operators: list[tuple[Callable[..., Any], Callable[..., Any]]] = []  # mbkern::rhs, and a function around it; once
 _systems: list[System] = []  # compiled graphs know a system by its number here: it stays for ever
 
 
@@ -36,7 +37,7 @@ class TorchFunctions:
                               'the state (q, p), such as System(model, "emh-ldl")')
         self.system = system
         self._torch = _torch()
-        self._rhs, _ = _defined(self._torch)
+        self._operator, self._rhs = _defined(self._torch)
         _systems.append(system)
         self._number = len(_systems) - 1
 
@@ -64,8 +65,9 @@ class TorchFunctions:
         except RuntimeError:
             shown = ", ".join(f"{name} {tuple(x.shape)}" for name, x in tensors.items())
             raise MethodError(f"rhs: the leading dimensions of {shown} do not fit together") from None
-        wide = {name: x.expand(*lead, *given[name][1]) for name, x in tensors.items()}
-        qdot, pdot = self._rhs(wide["q"], wide["p"], wide["t"], wide.get("tau"), self._number)
+        wide = {name: x.expand((*lead, *given[name][1])) for name, x in tensors.items()}
+        run = self._operator if torch.compiler.is_compiling() else self._rhs
+        qdot, pdot = run(wide["q"], wide["p"], wide["t"], wide.get("tau"), self._number)
         return qdot, pdot
 
     def _checked(self, name: str, x: Any, shape: tuple[int, ...]) -> Any:
@@ -117,47 +119,41 @@ def _rows(*tensors: Any) -> list[Any]:
     return [None if x is None else x.detach().contiguous().numpy().reshape(-1, *x.shape[lead:]) for x in tensors]
 
 
-def _rates(library: Any, q: Any, p: Any, t: Any, tau: Any, number: int) -> tuple[Any, Any]:
+def _rates(library: Any, q: Any, p: Any, t: Any, tau: Any, system: int) -> tuple[Any, Any]:
     """(qdot, pdot) of all states."""
     out = library.empty(q.shape, dtype=q.dtype), library.empty(p.shape, dtype=p.dtype)
     Q, P, times, forces = _rows(q, p, t, tau)
     if times.size:
-        _systems[number].rhs_batch(Q, P, times, tau=forces, threads=1, return_status=True,
+        _systems[system].rhs_batch(Q, P, times, tau=forces, threads=1, return_status=True,
                                    out=(out[0].numpy().reshape(Q.shape), out[1].numpy().reshape(P.shape)))
     return out
 
 
-def _pulled_back(library: Any, q: Any, p: Any, t: Any, wq: Any, wp: Any, number: int) -> tuple[Any, Any]:
+def _pulled_back(library: Any, q: Any, p: Any, t: Any, wq: Any, wp: Any, system: int) -> tuple[Any, Any]:
     """Weights of (qdot, pdot) times the Jacobian."""
-    system = _systems[number]
+    machine = _systems[system]
     Q, P, times, Wq, Wp = _rows(q, p, t, wq, wp)
     if not times.size:
         return library.zeros_like(q), library.zeros_like(p)
-    if system.model.nq == system.model.nv:
-        gq, gp, _ = system.vjp_batch(Q, P, Wq, Wp, times, threads=1, return_status=True)
+    if machine.model.nq == machine.model.nv:
+        gq, gp, _ = machine.vjp_batch(Q, P, Wq, Wp, times, threads=1, return_status=True)
     else:
-        A, _ = system.jacobian_rhs_batch(Q, P, times, chart="coordinates", threads=1, return_status=True)
+        A, _ = machine.jacobian_rhs_batch(Q, P, times, chart="coordinates", threads=1, return_status=True)
         both = np.einsum("bi,bij->bj", np.hstack([Wq, Wp]), A)
-        gq, gp = both[:, :system.model.nq], both[:, system.model.nq:]
+        gq, gp = both[:, :machine.model.nq], both[:, machine.model.nq:]
     return (library.from_numpy(np.array(gq)).reshape(q.shape),  # copies: results of an operator share no memory
             library.from_numpy(np.array(gp)).reshape(p.shape))
 
 
 def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The operators mbkern::rhs and mbkern::vjp; they name a system by its number."""
+    """The operator mbkern::rhs, and a function around it; systems are known by their numbers."""
     if _operators:
         return _operators[0]
     made = library.library
 
-    def rhs(q: Any, p: Any, t: Any, tau: Any, system: int) -> Any:
-        return _rates(library, q, p, t, tau, system)
-
-    def vjp(q: Any, p: Any, t: Any, wq: Any, wp: Any, system: int) -> Any:
-        return _pulled_back(library, q, p, t, wq, wp, system)
-
-    rhs = made.custom_op("mbkern::rhs", rhs, mutates_args=(), device_types="cpu",
+    rhs = made.custom_op("mbkern::rhs", partial(_rates, library), mutates_args=(), device_types="cpu",
                          schema="(Tensor q, Tensor p, Tensor t, Tensor? tau, int system) -> (Tensor, Tensor)")
-    vjp = made.custom_op("mbkern::vjp", vjp, mutates_args=(), device_types="cpu", schema=(
+    vjp = made.custom_op("mbkern::vjp", partial(_pulled_back, library), mutates_args=(), device_types="cpu", schema=(
         "(Tensor q, Tensor p, Tensor t, Tensor wq, Tensor wp, int system) -> (Tensor, Tensor)"))
     for operator in (rhs, vjp):
         operator.register_fake(lambda q, p, *_: (q.new_empty(q.shape), p.new_empty(p.shape)))
@@ -168,7 +164,7 @@ def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
         ctx.save_for_backward(q, p, t)
         ctx.system, ctx.forced, ctx.timed = system, tau is not None, t.requires_grad
 
-    def backward(ctx: Any, wq: Any, wp: Any) -> Any:
+    def pulled_back(ctx: Any, wq: Any, wp: Any) -> Any:
         model = _systems[ctx.system].model
         if model.constraints:
             raise MethodError(f"embed.torch: models with constraints ({model.constraints[0].name!r}, ...) have no "
@@ -180,15 +176,26 @@ def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
         gq, gp = vjp(q, p, t, wq, wp, ctx.system)
         return gq, gp, library.zeros_like(t) if ctx.timed else None, wp.clone() if ctx.forced else None, None
 
-    rhs.register_autograd(backward, setup_context=remember)
-    _operators.append((rhs, vjp))
-    return rhs, vjp
+    rhs.register_autograd(pulled_back, setup_context=remember)
+
+    class Rhs(library.autograd.Function):  # type: ignore[misc, name-defined]
+        """The operator for `torch.func.grad` and its like, which do not look into operators."""
+
+        generate_vmap_rule = True
+        setup_context, backward = staticmethod(remember), staticmethod(pulled_back)
+
+        @staticmethod
+        def forward(q: Any, p: Any, t: Any, tau: Any, system: int) -> Any:
+            return rhs(q, p, t, tau, system)
+
+    _operators.append((rhs, Rhs.apply))
+    return _operators[0]
 
 
 def _over(operator: Callable[..., Any]) -> Callable[..., Any]:
     """What `torch.func.vmap` does: one more leading dimension, still one call."""
     def mapped(info: Any, in_dims: Any, *given: Any) -> Any:
-        wide = [x if not hasattr(x, "movedim") else x.expand(info.batch_size, *x.shape) if dim is None
+        wide = [x if not hasattr(x, "movedim") else x.expand((info.batch_size, *x.shape)) if dim is None
                 else x.movedim(dim, 0) for x, dim in zip(given, in_dims, strict=True)]
         return operator(*wide), (0, 0)
 

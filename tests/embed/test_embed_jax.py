@@ -102,3 +102,20 @@ def test_what_is_wrong_is_said(system, monkeypatch):
     assert np.isfinite(jax.grad(lambda q: g.rhs(q, np.ones(1), 0.5)[1][0])(np.ones(1))).all()
     with pytest.raises(mb.errors.MethodError, match="with respect to the time"):
         jax.grad(lambda t: g.rhs(np.ones(1), np.ones(1), t)[1][0])(0.5)
+    with pytest.raises(mb.errors.MethodError, match="second derivatives"):
+        jax.hessian(lambda q: f.rhs(q, np.zeros(3))[1][0])(np.zeros(3))
+    assert f.routes == {"rhs": f.route, "jacobian_rhs": f.route}
+    assert mb.embed.jax(mb.System(mb.zoo.chain(2, joint=mb.ball()))).routes["jacobian_rhs"] == "callback"
+
+
+def test_closed_loops_have_values_and_no_gradients():
+    """The Jacobian of the tree is another one: it must not pass for theirs."""
+    system = mb.System(mb.zoo.four_bar())
+    f = mb.embed.jax(system, "callback")
+    q, u = system.consistent([0.3, 0.0, 0.0], [0.5, 0.0, 0.0])
+    p = system.momenta(q, u)
+    assert np.array_equal(jax.jit(f.rhs)(q, p)[1], system.rhs(q, p)[1])
+    with pytest.raises(mb.errors.MethodError, match=r"'pin'.* no derivatives"):
+        jax.grad(lambda q: f.rhs(q, p)[1][0])(q)
+    with pytest.raises(mb.errors.MethodError, match=r"'pin'.* no derivatives"):
+        f.jacobian_rhs(q, p)

@@ -54,7 +54,7 @@ def test_gradients(system):
 def test_operators_are_what_pytorch_expects(system):
     f = mb.embed.torch(system)
     q, p, tau = (x.clone().requires_grad_() for x in draw(5, 3, 2, 3))
-    torch.library.opcheck(f._rhs, (q, p, torch.zeros(2, dtype=torch.float64), tau, f._number))
+    torch.library.opcheck(f._operator, (q, p, torch.zeros(2, dtype=torch.float64), tau, f._number))
     compiled = torch.compile(lambda q, p: 2.0 * f.rhs(q, p)[1], backend="aot_eager", fullgraph=True)
     assert torch.equal(compiled(q, p), 2.0 * f.rhs(q, p)[1])
 
