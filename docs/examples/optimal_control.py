@@ -51,7 +51,7 @@ def reach() -> Task:
     """An arm of six joints with geared motors, from stretched upwards to folded sideways in a second."""
     b, parent, below = mb.ModelBuilder(name="arm"), "world", 0.0
     for name, (axis, mass, length, rotor, _) in LINKS.items():
-        about = mass * length**2 / 12
+        about = mass * (length**2 / 12 + 0.001)
         b.add_body(name, parent, mb.revolute(axis), mass, (0.02, 0, length / 2), (about, about, 0.001 * mass),
                    (0, 0, below), armature=rotor)
         parent, below = name, length
