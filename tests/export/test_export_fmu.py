@@ -238,6 +238,15 @@ def test_bad_arguments(system, tmp_path, arguments, words):
         mb.export.fmu(system, tmp_path / "arm.fmu", **arguments)
 
 
+def test_events_that_cannot_leave_python_are_named(system, tmp_path):
+    @numba.njit
+    def allocates(t, q, p):
+        return np.sort(q)[0]
+
+    with pytest.raises(mb.errors.ExportError, match="event allocates: its code calls .*NRT"):
+        mb.export.fmu(system, tmp_path / "arm.fmu", events=mb.event(allocates, terminal=True))
+
+
 def test_states_with_speeds_are_refused(tmp_path):
     with pytest.raises(mb.errors.ExportError, match=r"is \(q, u\)"):
         mb.export.fmu(mb.System(arm(), "newton-euler-ldl"), tmp_path / "arm.fmu")
