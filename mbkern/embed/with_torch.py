@@ -178,7 +178,7 @@ def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     rhs.register_autograd(pulled_back, setup_context=remember)
 
-    class Rhs(library.autograd.Function):  # type: ignore[misc, name-defined]
+    class Rhs(library.autograd.Function):
         """The operator for `torch.func.grad` and its like, which do not look into operators."""
 
         generate_vmap_rule = True
