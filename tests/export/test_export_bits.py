@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from exported import Caller, machine, quickly
+from exported import Caller, machine
 
 import mbkern as mb
 
@@ -15,10 +15,9 @@ T = 0.4
 def setup(tmp_path_factory):
     model = machine()
     system = mb.System(model, "emh-ldl")
-    with quickly():
-        made = mb.export.library(system, tmp_path_factory.mktemp("bits") / "robot", (
-            "rhs", "rhs_with_wrenches", "rk4", "dopri5", "jacobian_rhs", "inverse_dynamics", "energy",
-            "frame_velocity", "solve_mass"))
+    made = mb.export.library(system, tmp_path_factory.mktemp("bits") / "robot", (
+        "rhs", "rhs_with_wrenches", "rk4", "dopri5", "jacobian_rhs", "inverse_dynamics", "energy", "frame_velocity",
+        "solve_mass"))
     q, u = model.random_state(seed=3)
     return model, system, Caller(made), q, u, system.momenta(q, u, T)
 
