@@ -243,7 +243,7 @@ def test_events_that_cannot_leave_python_are_named(system, tmp_path):
     def allocates(t, q, p):
         return np.sort(q)[0]
 
-    with pytest.raises(mb.errors.ExportError, match="event allocates: its code calls .*NRT"):
+    with pytest.raises(mb.errors.ExportError, match=r"event allocates: its code calls .*NRT"):
         mb.export.fmu(system, tmp_path / "arm.fmu", events=mb.event(allocates, terminal=True))
 
 
