@@ -2,6 +2,7 @@
 
 import pytest
 
+import mbkern as mb
 from mbkern import warming
 from mbkern.cli import main
 from mbkern.integrate.options import INTEGRATORS
@@ -20,6 +21,14 @@ def test_all_is_everything():
         (method, name) for method in STATE_METHODS for name in ("rhs", "rhs_batch")}
     assert {job.name for job in jobs if job.machine == "loops"} >= {"rhs", "simulate", *CONSTRAINT_OPERATIONS}
     assert {job.name for job in jobs if job.machine == "hinges"} == {"rhs", "rhs_batch", "simulate_batch"}
+
+
+@pytest.mark.parametrize("make", [zoo.chain, zoo.four_bar])
+def test_names_are_those_of_system_warmup(make):
+    model = make(2) if make is zoo.chain else make()
+    with pytest.raises(mb.errors.MethodError, match="warmup: expected one of") as caught:
+        mb.System(model).warmup("nothing")
+    assert f"expected one of {', '.join(warming.names_for(model.constraints))}, got" in str(caught.value)
 
 
 def test_what_others_need_comes_first():
