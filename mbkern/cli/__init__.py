@@ -10,6 +10,7 @@ import argparse
 import inspect
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -39,6 +40,23 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def in_options(text: str, options: argparse.Namespace) -> str:
+    """A message of the library in the terms of the command line: --mimic fix for mimic="fix".
+
+    Examples
+    --------
+    >>> from argparse import Namespace
+    >>> from mbkern.cli import in_options
+    >>> print(in_options('held by mimic="fix"; check_inertia=True; x=True', Namespace(mimic="", check_inertia=False)))
+    held by --mimic fix; --check-inertia; x=True
+    """
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        return f"--{name.replace('_', '-')}{f' {value}' if value else ''}" if hasattr(options, name) else found[0]
+
+    return re.sub(r'\b(\w+)=(?:"(\w+)"|True)', option, text)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code.
 
@@ -64,12 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return code
             finally:
                 for note in notes:
-                    print(f"mbkern {options.command}: note: {note.message}", file=sys.stderr)
+                    print(f"mbkern {options.command}: note: {in_options(str(note.message), options)}", file=sys.stderr)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes at its end
         return 141
     except (MbkernError, OSError) as error:
-        message = " ".join(str(error).split())
+        message = in_options(" ".join(str(error).split()), options)
         print(f"mbkern {options.command}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=HELP)
     parser.add_argument("--bodies", type=int, default=100, metavar="N", help="list at most N bodies, default 100")
     parser.add_argument("--limits", action="store_true", help="list limits, damping and friction of every dof")
-    add_model_arguments(parser)
+    add_model_arguments(parser, mimic="gear")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
           f"gravity ({', '.join(f'{g:g}' for g in model.gravity)}) m/s^2")
     if options.limits:
         print(limits_table(model))
-    if model.nv:
+    if model.constraints:
+        print(f"\n{len(model.row_names)} equations of constraints couple the {model.nv} dofs of the tree")
+    elif model.nv:
         print(f"\n{System(model).method_report()}")
     return 0
 

@@ -36,12 +36,12 @@ HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.item
         f"or a file ({', '.join(FILES)})")
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options that say how a robot file is read."""
+def add_model_arguments(parser: argparse.ArgumentParser, mimic: str = "free") -> None:
+    """Options that say how a robot file is read; `mimic` is "gear" for commands that know constraints."""
     group = parser.add_argument_group("robot files")
     group.add_argument("--floating-base", action="store_true", help="URDF: the root link moves freely")
-    group.add_argument("--mimic", choices=("gear", "free", "fix", "error"), default="free",
-                       help="URDF: joints that mimic others are coupled, made free, held or refused; default free")
+    group.add_argument("--mimic", choices=("gear", "free", "fix", "error"), default=mimic,
+                       help=f"URDF: joints that mimic others are coupled, made free, held or refused; default {mimic}")
     group.add_argument("--check-inertia", action="store_true", help="URDF: refuse inertias that no rigid body has")
     group.add_argument("--armature", choices=("keep", "drop"), default="keep",
                        help="MJCF: rotor inertia is kept or left out; default keep")

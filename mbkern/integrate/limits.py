@@ -11,7 +11,7 @@ from ..inputs import Array
 if TYPE_CHECKING:
     from ..model.model import Model
 
-MOST = 5  # dofs that are named
+MOST = 3  # dofs that are named
 
 
 def coordinate_places(model: Model) -> np.ndarray:
@@ -42,7 +42,7 @@ def violations(model: Model, t: Array, q: Array, u: Array) -> list[str]:
     return said
 
 
-def summary(said: list[str]) -> str:
-    """The first few of the sentences."""
-    more = f"; {len(said) - MOST} more in .notes" if len(said) > MOST else ""
-    return "; ".join(said[:MOST]) + more
+def summary(said: tuple[str, ...]) -> list[str]:
+    """The first few of the sentences, as lines of a printed run."""
+    more = [f"note: {len(said) - MOST} more of this kind in .notes"] if len(said) > MOST else []
+    return [f"note: {sentence}" for sentence in said[:MOST]] + more

@@ -555,8 +555,7 @@ class Solution:
                          f"{drift['angular momentum']:.2g} kg m^2/s")
         if parts:
             lines.append("  " + "; ".join(parts))
-        if self.notes:
-            lines.append(f"  note: {summary(list(self.notes))}")
+        lines += [f"  {line}" for line in summary(self.notes)]
         return "\n".join(lines)
 
     # ---- files and tables ------------------------------------------------------------------------------------------

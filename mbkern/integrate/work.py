@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..callbacks import wants_speeds
 from ..core.checks import OK
 from ..errors import IntegrationError
 from ..explain import CODES
@@ -38,6 +39,23 @@ class Loads(NamedTuple):
     def act(self) -> bool:
         """Whether there are any."""
         return self.tau is not None or self.wrench is not None or not self.known
+
+
+def loads_at(solution: Solution, k: int) -> tuple[Any, Any]:
+    """tau and wrench at output k of a run, if it knows them."""
+    if not solution._loads.known:
+        raise IntegrationError("the forces in the joints follow from tau and wrench, which this Solution does not have: "
+                               "they came from a controller in Python, a batch or a file")
+    model, t, q, x = solution.system.model, float(solution.t[k]), solution.q[k], solution.p[k]
+
+    def value(load: Any, shape: tuple[int, ...]) -> Any:
+        if load is None or not callable(load):
+            return load
+        out = np.zeros(shape)
+        load(t, q, x, *[solution.u[k]] if wants_speeds(load) else [], out)
+        return out
+
+    return value(solution._loads.tau, (model.nv,)), value(solution._loads.wrench, (model.n_bodies, 6))
 
 
 class Work(NamedTuple):

@@ -133,8 +133,8 @@ def viewer(shown: Any, t: Any = None, q: Any = None, *, path: str | PathLike[str
         Several machines stand side by side, or the second and later ones are transparent ghosts in the place of the
         first; by default ghosts if they all have the same model.
     forces : bool
-        Offer the forces that the joints exert on the bodies, as arrows. Only for solutions without tau and wrench,
-        which a Solution does not keep.
+        Offer the forces that the joints exert on the bodies, as arrows. Not for runs whose tau came from a controller
+        in Python, a batch or a file: these solutions do not have it.
     names : sequence of str, optional
         What several machines are called.
 
@@ -233,10 +233,11 @@ def _run(solution: Solution, forces: bool) -> _Run:
     energy = solution.energy()
     curves = {name: getattr(energy, name)[chosen] for name in ("kinetic", "potential", "hamiltonian")}
     pushes = None
-    if forces and solution.loaded:
-        raise MethodError("viewer: forces are shown of runs without tau and wrench only; a Solution keeps neither")
     if forces:
-        pushes = np.array([system.reactions(solution.q[k], solution.p[k], float(solution.t[k]))[:, :3] for k in chosen])
+        loads_at = lazy.module("integrate.work").loads_at
+        pushes = np.array([
+            system.reactions(solution.q[k], solution.p[k], float(solution.t[k]), *loads_at(solution, int(k)))[:, :3]
+            for k in chosen])
     about = f"{_count(model)}, {system.method}, {solution.integrator}"
     return _Run(model, model.name or "mbkern", about, solution.t[chosen], _same_signs(model, solution.q)[chosen],
                 curves, pushes)

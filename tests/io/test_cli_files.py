@@ -82,3 +82,22 @@ def test_the_names_that_are_offered_are_valid(capsys):
     assert "star:4:5" in names
     for name in names:
         assert main(["info", name, "--bodies", "1"]) == 0
+
+
+GRIPPER = """<robot name="gripper"><link name="base"/>{fingers}</robot>"""
+FINGER = """<link name="{0}"><inertial><mass value="0.1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+</inertial></link><joint name="{0}" type="prismatic"><parent link="base"/><child link="{0}"/><axis xyz="0 0 1"/>
+{1}</joint>"""
+
+
+def test_joints_that_mimic_others_are_gears(tmp_path, capsys):
+    path = tmp_path / "gripper.urdf"
+    path.write_text(GRIPPER.format(
+        fingers=FINGER.format("left", "") + FINGER.format("right", '<mimic joint="left" multiplier="-1"/>')))
+    assert main(["info", str(path)]) == 0
+    assert "1 equations of constraints couple the 2 dofs" in capsys.readouterr().out
+    assert main(["simulate", str(path), "--time", "0.1"]) == 0
+    assert "constraints are satisfied to" in capsys.readouterr().out
+    assert main(["info", str(path), "--mimic", "free"]) == 0
+    free = capsys.readouterr()
+    assert "auto takes" in free.out and "(--mimic fix holds them)" in free.err

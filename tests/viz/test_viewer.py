@@ -223,10 +223,30 @@ def test_bad_input(arguments, options, message):
         viz.viewer(*arguments, **options)
 
 
-def test_forces_of_a_driven_run_are_refused():
+def push(t, q, p, u, out):
+    out[0] = 3.0 * t - u[0]
+
+
+@pytest.mark.parametrize("tau", [np.array([1.0, -2.0]), push], ids=["numbers", "function"])
+def test_forces_of_a_run_with_joint_forces(tau):
     model = mb.zoo.chain(2)
-    run = mb.System(model, "emh-ldl").simulate(model.neutral(), [0, 0], (0, 0.1), tau=np.ones(2))
-    with pytest.raises(mb.errors.MethodError, match="without tau and wrench"):
+    system = mb.System(model, "emh-ldl")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # plain Python is slow
+        run = system.simulate(model.neutral(), [0, 0], (0, 0.1), tau=tau, wrench=np.ones((2, 6)))
+    [machine] = contents(viz.viewer(run, forces=True).html)["machines"]
+    values = np.frombuffer(base64.b64decode(machine["forces"]["values"]), "<f4").reshape(-1, 2, 3)
+    given = tau if isinstance(tau, np.ndarray) else np.array([3.0 * run.t[-1] - run.u[-1, 0], 0.0])
+    R, _ = system.body_poses(run.q[-1])
+    expected = system.reactions(run.q[-1], run.p[-1], tau=given, wrench=np.ones((2, 6)))[:, :3]
+    np.testing.assert_allclose(values[-1], np.einsum("nij,nj->ni", R, expected), rtol=1e-4, atol=1e-4)
+
+
+def test_forces_of_a_run_by_a_controller_are_refused():
+    model = mb.zoo.chain(2)
+    run = mb.System(model, "emh-ldl").simulate(model.neutral(), [0, 0], (0, 0.1), tau=lambda t, q, p: np.ones(2),
+                                               control_step=0.05)
+    with pytest.raises(mb.errors.IntegrationError, match="came from a controller in Python"):
         viz.viewer(run, forces=True)
 
 
