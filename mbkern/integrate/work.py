@@ -44,7 +44,7 @@ class Loads(NamedTuple):
 def loads_at(solution: Solution, k: int) -> tuple[Any, Any]:
     """tau and wrench at output k of a run, if it knows them."""
     if not solution._loads.known:
-        raise IntegrationError("the forces in the joints follow from tau and wrench, which this Solution does not have: "
+        raise IntegrationError("forces in the joints follow from tau and wrench, which this Solution does not have: "
                                "they came from a controller in Python, a batch or a file")
     model, t, q, x = solution.system.model, float(solution.t[k]), solution.q[k], solution.p[k]
 
