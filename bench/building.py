@@ -1,6 +1,6 @@
 """How long a model takes from its description to the first right-hand side, and to and from a file.
 
-    python bench/building.py [--quick]
+    python bench/building.py [--quick] [--write]
 
 Processor time, microseconds a body. Each size is built in a process of its own, whose largest memory is the last
 column. Bodies are those of the zoo, in general position, with hinges that all share one description.
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import arguments, markdown
+from common import arguments, markdown, publish
 
 import mbkern as mb
 
@@ -71,17 +71,18 @@ def worker(shape: str, n: int) -> None:
 
 def main() -> None:
     """Print the table."""
-    quick = arguments(__doc__.splitlines()[0]).quick
+    options = arguments(__doc__.splitlines()[0], publishes=True)
     rows = []
     for shape in PARENTS:
-        for n in SIZES[:2] if quick else SIZES:
+        for n in SIZES[:2] if options.quick else SIZES:
             done = subprocess.run([sys.executable, __file__, "worker", shape, str(n)], capture_output=True, text=True,
                                   check=True, timeout=600, cwd=Path(__file__).parent)
             *steps, megabytes = map(float, done.stdout.split())
             ready = sum(steps[:STEPS.index("save")])
             rows.append([shape, n, *(f"{x:.1f}" for x in steps), f"{ready:.1f}", f"{1e-6 * n * ready:.3g} s",
                          f"{megabytes:.0f}"])
-    print(markdown(["tree", "bodies", *STEPS, "to the first rhs", "all bodies", "MB"], rows))
+    table = markdown(["tree", "bodies", *STEPS, "to the first rhs", "all bodies", "MB"], rows)
+    publish(options, "docs/performance.md", "bench/building.py steps", table, "python bench/building.py --write")
 
 
 if __name__ == "__main__":

@@ -140,11 +140,14 @@ def publish(options: argparse.Namespace, page: str, mark: str, table: str, comma
         path.write_text(whole, encoding="utf-8")
 
 
-def arguments(about: str, publishes: bool = False) -> argparse.Namespace:
-    """The command line that every bench script has; `--write` where the script publishes its tables."""
+def arguments(about: str, publishes: bool = False, parts: Sequence[str] = ()) -> argparse.Namespace:
+    """The command line that every bench script has; `--write` where the script publishes its tables, `--part` where it
+    has several."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--quick", action="store_true", help="fewer repeats, smaller models")
-    parser.set_defaults(write=False)
+    parser.set_defaults(write=False, part=None)
+    if parts:
+        parser.add_argument("--part", choices=parts, help="this table alone")
     if publishes:
         parser.add_argument("--write", action="store_true", help="put the tables into the documentation")
     options = parser.parse_args()

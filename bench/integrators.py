@@ -1,6 +1,6 @@
 """What the integrators cost: overhead of a step, fixed costs, DOPRI5 against SciPy, work and precision, MuJoCo's RK4.
 
-    python bench/integrators.py [--quick]
+    python bench/integrators.py [--quick] [--write] [--part fixed]
 
 Prints Markdown tables. The last needs MuJoCo.
 """
@@ -198,12 +198,14 @@ def mujoco_table(turns, n=100, end=10.0):
 
 
 if __name__ == "__main__":
-    options = arguments(__doc__.splitlines()[0], publishes=True)
+    tables = {
+        "bench/integrators.py step": lambda: step_table(turns, (10,) if options.quick else (3, 10, 30, 100)),
+        "bench/integrators.py fixed": lambda: fixed_table(turns, (7,) if options.quick else (3, 7, 30)),
+        "bench/integrators.py scipy": lambda: scipy_table(few, (10, 100)),
+        "bench/integrators.py precision": lambda: precision_table(few),
+        "bench/integrators.py mujoco": lambda: mujoco_table(3 if options.quick else 5)}
+    options = arguments(__doc__.splitlines()[0], publishes=True, parts=[mark.split()[1] for mark in tables])
     turns, few = (5, 3) if options.quick else (21, 9)
-    for mark, make in (
-            ("bench/integrators.py step", lambda: step_table(turns, (10,) if options.quick else (3, 10, 30, 100))),
-            ("bench/integrators.py fixed", lambda: fixed_table(turns, (7,) if options.quick else (3, 7, 30))),
-            ("bench/integrators.py scipy", lambda: scipy_table(few, (10, 100))),
-            ("bench/integrators.py precision", lambda: precision_table(few)),
-            ("bench/integrators.py mujoco", lambda: mujoco_table(3 if options.quick else 5))):
-        publish(options, "docs/performance.md", mark, make(), "python bench/integrators.py")
+    for mark, make in tables.items():
+        if options.part in (None, mark.split()[1]):
+            publish(options, "docs/performance.md", mark, make(), "python bench/integrators.py")

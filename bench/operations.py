@@ -1,10 +1,11 @@
 """Every operation against its counterpart in Pinocchio, one state and many; and against `rhs`.
 
-    python bench/operations.py [--quick] [--write] [--only mass]
+    python bench/operations.py [--quick] [--write] [--only mass] [--part one-state | batches]
 
 Chains of hinges, all called from Python, ours with `out=`. What has a counterpart with the same meaning is compared
 with it before it is timed. Batches are compared with a Python loop of Pinocchio's that keeps each array it gets;
 results that are objects inside Pinocchio's data (poses, forces of bodies) the loop leaves there, in its favour.
+Derivatives have a script of their own, `derivatives.py`.
 """
 
 from __future__ import annotations
@@ -171,6 +172,11 @@ ROWS = (
     Row("jacobian_dot_u", ("Q", "U", "frame"), "forwardKinematics, getFrameAcceleration", frame_drift, same),
 )
 
+# operations of the table that are not timed here: `derivatives.py` has those of the right-hand side and of joint
+# forces; regressors are for identification, where nobody waits for one of them
+ELSEWHERE = ("jacobian_rhs", "jvp", "vjp", "derivatives_accelerations", "derivatives_inverse_dynamics",
+             "momentum_regressor", "momentum_rate_regressor", "torque_regressor", "energy_regressor")
+
 # ratios that are promised, at N = 7, 30, 100: of the counterpart's time, and of that of `rhs`
 LIMITS = {("rhs", "tau"): (0.60, 0.40, 0.33), ("accelerations", "tau"): (0.60, 0.40, 0.33),
           ("inverse_dynamics", ""): (0.90, 0.55, 0.45), ("mass_matrix", ""): (0.90, 0.75, 0.60),
@@ -289,7 +295,8 @@ def batches(contests: list[Contest], rows: tuple[Row, ...], turns: int) -> str:
 
 
 def chosen_rows(word: str) -> tuple[Row, ...]:
-    assert {row.name for row in ROWS} >= set(OPERATIONS), set(OPERATIONS) - {row.name for row in ROWS}
+    missing = set(OPERATIONS) - {row.name for row in ROWS} - set(ELSEWHERE)
+    assert not missing, f"{missing}: each needs a row here"
     return tuple(row for row in ROWS if word in row.name)
 
 
@@ -299,8 +306,10 @@ if __name__ == "__main__":
         at = sys.argv.index("--only")
         only = sys.argv[at + 1]
         del sys.argv[at:at + 2]
-    options = arguments(__doc__.splitlines()[0], publishes=True)
+    tables = {"bench/operations.py one-state": one_state, "bench/operations.py batches": batches}
+    options = arguments(__doc__.splitlines()[0], publishes=True, parts=[mark.split()[1] for mark in tables])
     contests = [Contest(n) for n in (SIZES[:2] if options.quick else SIZES)]
     chosen, turns = chosen_rows(only), 7 if options.quick else 25
-    publish(options, PAGE, "bench/operations.py one-state", one_state(contests, chosen, turns), COMMAND)
-    publish(options, PAGE, "bench/operations.py batches", batches(contests, chosen, turns), COMMAND)
+    for mark, table in tables.items():
+        if options.part in (None, mark.split()[1]):
+            publish(options, PAGE, mark, table(contests, chosen, turns), COMMAND)

@@ -105,6 +105,8 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
         self._begin_batches()
         self._quick: Any = None  # the compiled right-hand side, after `warmup`
         self._quick_tau: Any = None  # and that with joint forces, once it was called
+        self._quick_udot: Any = None  # joint accelerations by the usual method likewise
+        self._quick_udot_tau: Any = None
 
     def __repr__(self) -> str:
         return f"System({self.model!r}, method={self.method!r})"
@@ -272,14 +274,26 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
         ...     for method in ("newton-euler-lu", "lagrange-2", "lagrange-1", "appell"))
         True
         """
-        key = method, tau is not None, wrench is not None
-        try:
-            call = self._calls[key]
-        except (KeyError, TypeError):
-            call = self._forced_call(key, acceleration_named(self._chosen(method), self.model))
+        if wrench is None and method == "newton-euler-ldl":  # as it mostly is
+            if tau is None:
+                if self._quick_udot is None:
+                    self._quick_udot = self._acceleration_call(method, False, False).run
+                return self._quick_udot(t, out, q, u)
+            if self._quick_udot_tau is None:
+                self._quick_udot_tau = self._acceleration_call(method, True, False).run
+            return self._quick_udot_tau(t, out, q, u, tau)
+        call = self._acceleration_call(method, tau is not None, wrench is not None)
         if wrench is None:
             return call.run(t, out, q, u) if tau is None else call.run(t, out, q, u, tau)
         return call.run(t, out, q, u, wrench) if tau is None else call.run(t, out, q, u, tau, wrench)
+
+    def _acceleration_call(self, method: str, tau: bool, wrench: bool) -> Call:
+        """Joint accelerations by a method, with or without tau and wrench."""
+        key = method, tau, wrench
+        try:
+            return self._calls[key]
+        except (KeyError, TypeError):
+            return self._forced_call(key, acceleration_named(self._chosen(method), self.model))
 
     def _chosen(self, method: str) -> str:
         """The name of a way to evaluate joint accelerations, "auto" replaced by what it chooses."""

@@ -660,7 +660,7 @@ class Operations:
         Returns
         -------
         array (14,)
-            Read-only.
+            Yours.
 
         Examples
         --------
@@ -668,6 +668,10 @@ class Operations:
         >>> mb.System(mb.zoo.chain(3)).frame_numbers("body2").shape
         (14,)
         """
+        return self._frame(frame, axes).copy()
+
+    def _frame(self, frame: str, axes: str = "body") -> Array:
+        """The same, kept for the next call."""
         try:
             return self._frame_numbers[frame, axes]
         except (KeyError, TypeError):
@@ -706,7 +710,7 @@ class Operations:
         >>> r
         array([1., 0., 0.])
         """
-        return self._runs.frame_pose(t, out, q, self.frame_numbers(frame))
+        return self._runs.frame_pose(t, out, q, self._frame(frame))
 
     def frame_velocity(self, q: ArrayLike, p: ArrayLike, frame: str, t: float = 0.0, *, axes: str = "body",
                        out: Array | None = None) -> Array:
@@ -743,7 +747,7 @@ class Operations:
         >>> system.frame_velocity([0.0], [0.5], "tool")
         array([0., 2., 0., 0., 0., 2.])
         """
-        return self._runs.frame_velocity(t, out, q, p, self.frame_numbers(frame, axes))
+        return self._runs.frame_velocity(t, out, q, p, self._frame(frame, axes))
 
     def frame_acceleration(self, q: ArrayLike, p: ArrayLike, frame: str, t: float = 0.0,
                            tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *, axes: str = "body",
@@ -787,7 +791,7 @@ class Operations:
         """
         tau, wrench = self._with_constraint_forces(q, p, t, tau, wrench)
         return self._run_with("frame_acceleration", t, out, q=q, p=p, tau=tau, wrench=wrench,
-                              frame=self.frame_numbers(frame, axes))
+                              frame=self._frame(frame, axes))
 
     def jacobian(self, q: ArrayLike, frame: str, t: float = 0.0, *, axes: str = "world", out: Array | None = None
                  ) -> Array:
@@ -821,7 +825,7 @@ class Operations:
         >>> system.jacobian([0.0], "tool", axes="local-world-aligned").T
         array([[0., 1., 0., 0., 0., 1.]])
         """
-        return self._runs.jacobian(t, out, q, self.frame_numbers(frame, axes))
+        return self._runs.jacobian(t, out, q, self._frame(frame, axes))
 
     def jacobian_dot_u(self, q: ArrayLike, u: ArrayLike, frame: str, t: float = 0.0, *, axes: str = "world",
                        out: Array | None = None) -> Array:
@@ -858,7 +862,7 @@ class Operations:
         >>> system.jacobian_dot_u([0.0], [2.0], "tool", axes="local-world-aligned").round(6) + 0.0
         array([-4.,  0.,  0.,  0.,  0.,  0.])
         """
-        return self._runs.jacobian_dot_u(t, out, q, u, self.frame_numbers(frame, axes))
+        return self._runs.jacobian_dot_u(t, out, q, u, self._frame(frame, axes))
 
     def wrench_at(self, frame: str, force: ArrayLike = (0.0, 0.0, 0.0), moment: ArrayLike = (0.0, 0.0, 0.0), *,
                   axes: str = "body", q: ArrayLike | None = None, t: float = 0.0) -> Array:

@@ -387,6 +387,15 @@ def test_a_wrench_at_a_frame_does_the_work_of_its_jacobian(axes):
                                system.jacobian(q, "tool", axes=axes) @ u, atol=1e-12)
 
 
+def test_numbers_of_a_frame_are_a_copy():
+    """What compiled code of others does with them must not move the frame for everybody else."""
+    model = tool()
+    system, (q, _) = mb.System(model), model.random_state(2)
+    before = system.jacobian(q, "tool", axes="body")
+    system.frame_numbers("tool", "body")[:] = 0.0
+    np.testing.assert_array_equal(system.jacobian(q, "tool", axes="body"), before)
+
+
 def test_frames_on_the_world_stand_still():
     model = tool()
     system, (q, _) = mb.System(model), model.random_state(1)

@@ -5,52 +5,88 @@
     c   centre of mass of a body, from the world's origin        k   stiffness of a spring
     r   inertia of the rotors (armature)                         u   joint speeds of the momenta p
 
-Without driven joints p = Mass u, so that T = p^T u / 2 and H = T + Pi. The first moments that Pi needs are those that
-the sweep of :mod:`.speeds` leaves in the nodes on the ground.
+Without driven joints p = Mass u, so that T = p^T u / 2 and H = T + Pi. The backward sweep of :mod:`.extended` then is
+enough: what it leaves of p is z = p - e^T phi, and with y = z / D
+
+    T = p^T Mass^-1 p / 2 = sum z^T y / 2
+
+dof by dof, which saves the forward sweep. The first moments that Pi needs are those of the nodes on the ground.
 """
 
 from .centroid import moment_about_origin
+from .columns import tail
+from .extended import backward
 from .jit import inline
 from .layout import (
-    GRAVITY, HAS_PASSIVE, N_DRIVES, N_NODES, NV, REST, SPRING_QI, STIFFNESS, W_V,
-    coordinate_row, get3, get_pair, node_row, speeds_at, work_row,
+    BALL, FREE, GRAVITY, HAS_PASSIVE, HAS_ROTORS, KIND, N_DRIVES, N_NODES, NV, REST, SPRING_QI, STIFFNESS, VI, W_ELIM,
+    W_PHI, W_V, coordinate_row, get3, get_pair, node_row, put_pair, speeds_at, work_row,
 )
 from .momenta import own_momentum
 from .number import fma, get, put, whole
 from .rotors import armature
-from .spatial import dot6
-from .speeds import put_speeds
-from .vec3 import dot
+from .spatial import ZERO6, dot6, sub6
+from .speeds import forward
+from .vec3 import dot, sub
 
 
 @inline
 def energy(block, q, p, out, work):
     """(T, Pi, H)."""
-    put_speeds(block, q, p, work)
-    n, u = whole(block, N_NODES), speeds_at(block)
-    power = get(work, work_row(n) + W_V)  # zero, as a number of this type
-    for j in range(whole(block, NV)):
-        power = fma(get(p, j), get(work, u + j), power)
-    kinetic, potential = kinetic_energy(block, power, work), potential_energy(block, q, work)
+    backward(block, q, p, work)
+    if whole(block, N_DRIVES) == 0 and whole(block, HAS_ROTORS) == 0:
+        kinetic = energy_of_momenta(block, p, work)
+        power = kinetic + kinetic
+    else:
+        forward(block, q, p, tail(work, speeds_at(block)), work)
+        power, kinetic = energy_of_speeds(block, p, work)
+    potential = potential_energy(block, q, work)
     put(out, 0, kinetic)
     put(out, 1, potential)
     put(out, 2, power - kinetic + potential)
 
 
 @inline
-def kinetic_energy(block, power, work):
-    """T; `power` is p^T u."""
-    if whole(block, N_DRIVES) == 0:
-        return 0.5 * power
+def nothing(block, work):
+    """Zero, as a number of the type of the workspace."""
+    at = work_row(whole(block, N_NODES)) + W_V
+    put_pair(work, at, ZERO6)
+    return get(work, at)
+
+
+@inline
+def energy_of_momenta(block, p, work):
+    """T of a tree without drives and rotors, from the backward sweep alone."""
+    twice = nothing(block, work)
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        kind, vi = whole(block, c + KIND), whole(block, c + VI)
+        if kind == BALL:
+            twice = twice + dot(sub(get3(p, vi), get3(work, w + W_PHI + 3)), get3(work, w + W_ELIM + 6))
+        elif kind == FREE:
+            twice = twice + dot6(sub6(get_pair(p, vi), get_pair(work, w + W_PHI)), get_pair(work, w + W_ELIM))
+        else:
+            y = get(work, w + W_ELIM + 1)
+            twice = twice + y * y / get(work, w + W_ELIM)
+    return 0.5 * twice
+
+
+@inline
+def energy_of_speeds(block, p, work):
+    """p^T u and T; joint speeds and velocities of all nodes are in the workspace."""
     n, u = whole(block, N_NODES), speeds_at(block)
-    kinetic = get(work, work_row(n) + W_V)
+    power = nothing(block, work)
+    for j in range(whole(block, NV)):
+        power = fma(get(p, j), get(work, u + j), power)
+    if whole(block, N_DRIVES) == 0:
+        return power, 0.5 * power
+    kinetic = nothing(block, work)
     for i in range(n):
         v = get_pair(work, work_row(i) + W_V)
         kinetic = fma(0.5, dot6(v, own_momentum(block, node_row(i), v)), kinetic)
     for j in range(whole(block, NV)):
         rate = get(work, u + j)
         kinetic = fma(0.5 * armature(block, j) * rate, rate, kinetic)
-    return kinetic
+    return power, kinetic
 
 
 @inline

@@ -14,23 +14,27 @@ Ivanov & Shimanovskiy 2023 (33); method "newton-euler-ldl". The same matrix as t
     F     weight: the ground accelerates by -g instead, so that w is less g everywhere
     r     inertia of the rotor (armature), see :mod:`.rotors`
 
-To read along: :mod:`mbkern.textbook.newton_euler`.
+Hinges, the most frequent nodes, have ways of their own: :mod:`.newton_euler_hinges`. To read along:
+:mod:`mbkern.textbook.newton_euler`.
 """
 
 from .bare import doubt_bare
 from .checks import status
 from .drives import evaluate_drives
+from .extended import put_turn
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import add_rates, drops_rotor, eliminate, dofs, put_frames, put_motion, recover
+from .joints import add_rates, dofs, drops_rotor, eliminate, put_frame_of, put_motion, recover
 from .layout import (
-    GRAVITY, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
-    add_to_pair, get3, get6, get_frame, get_inertia, get_pair, node_row, put_inertia, put_pair, speeds_at, work_row,
+    CASE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, MASS, MOMENT, N_NODES, NV, OTHER, PARENT, QI, ROUTE, SQUARE, VI,
+    W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
+    add_to_pair, get3, get6, get_frame, get_inertia, get_pair, margins_at, node_row, put_pair, speeds_at, work_row,
 )
 from .momenta import project_forces
+from .newton_euler_hinges import accelerate_hinge, begin_inertia, join_hinge, put_gyroscopic, put_hinge_motion
 from .number import get, put, whole
 from .rotors import CARRY, ELIMINATE, SPEEDS, call_rotor, has_rotors
-from .spatial import ZERO6, add6, inertia_times, motion_to_child, omega_times, rigid_inertia, rigid_times
+from .spatial import ZERO6, add6, inertia_times, motion_to_child, omega_times, rigid_times
 from .vec3 import ZERO3, neg
 
 
@@ -88,52 +92,98 @@ def put_forces(block, tau, work):
 
 
 @inline
-def backward(block, tau, work):
-    """M*, phi and pivots of all nodes, leaves first."""
+def put_turns_and_frames(block, q, work):
+    """Turns of hinges, frames of all other nodes."""
+    for i in range(whole(block, N_NODES)):
+        c = node_row(i)
+        if whole(block, c + CASE) < OTHER:
+            put_turn(block, c, work_row(i), get(q, whole(block, c + QI)), work)
+        else:
+            put_frame_of(block, i, q, work)
+
+
+@inline
+def move(block, u, work):
+    """v, wr and phi of all nodes, root first."""
     n = whole(block, N_NODES)
+    put_pair(work, work_row(n) + W_V, ZERO6)
     for i in range(n):
         c, w = node_row(i), work_row(i)
-        m, s, J, v = get(block, c + MASS), get3(block, c + MOMENT), get6(block, c + INERTIA), get_pair(work, w + W_V)
-        put_inertia(work, w + W_P, rigid_inertia(m, s, J))
-        put_pair(work, w + W_PHI, omega_times(v, rigid_times(m, s, J, v)))
-    for i in range(n - 1, -1, -1):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        if has_rotors(block, c):
-            add_to_pair(work, w + W_PHI, inertia_times(get_inertia(work, w + W_P), get_pair(work, w + W_DRIFT)))
-            call_rotor(ELIMINATE, block, work, tau, tau, i, k)
+        case, k = whole(block, c + CASE), whole(block, c + PARENT)
+        kw = work_row(k if k >= 0 else n)
+        if case < OTHER:
+            put_hinge_motion(block, i, case, kw, u, work)
         else:
-            eliminate(block, i, k, tau, work)
-            if k >= 0 and drops_rotor(block, c):
-                call_rotor(CARRY, block, work, tau, tau, i, k)
+            put_motion(block, c, w, motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V)), u, work)
+            put_gyroscopic(block, c, w, get_pair(work, w + W_V), work)
+
+
+@inline
+def backward(block, tau, work):
+    """M*, phi and pivots of all nodes, leaves first."""
+    margins = margins_at(block)
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        case = whole(block, node_row(i) + CASE)
+        if case < OTHER:
+            join_hinge(block, i, case, margins + i, tau, work)
+        else:
+            join_other(block, i, tau, work)
     doubt_bare(block, work)
+
+
+@inline
+def join_other(block, i, tau, work):
+    """Eliminate a node of any kind and join it to its parent."""
+    c, w = node_row(i), work_row(i)
+    k, route = whole(block, c + PARENT), whole(block, c + ROUTE)
+    if whole(block, c + IS_LAST) != 0 or route == IN_LINE or route == SQUARE:  # of the children of k it comes first
+        begin_inertia(block, k, work)
+    if whole(block, c + IS_END) != 0:
+        begin_inertia(block, i, work)
+    if has_rotors(block, c):
+        add_to_pair(work, w + W_PHI, inertia_times(get_inertia(work, w + W_P), get_pair(work, w + W_DRIFT)))
+        call_rotor(ELIMINATE, block, work, tau, tau, i, k)
+    else:
+        eliminate(block, i, k, tau, work)
+        if k >= 0 and drops_rotor(block, c):
+            call_rotor(CARRY, block, work, tau, tau, i, k)
 
 
 @inline
 def forward(block, udot, work):
     """udot and w (in the place of v) of all nodes, root first."""
     n = whole(block, N_NODES)
-    ground = work_row(n)
-    put_pair(work, ground + W_V, (neg(get3(block, GRAVITY)), ZERO3))
+    put_pair(work, work_row(n) + W_V, (neg(get3(block, GRAVITY)), ZERO3))
     for i in range(n):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        kw = work_row(k) if k >= 0 else ground
-        carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
-        if has_rotors(block, c):
-            put_pair(work, w + W_V, carried)
-            call_rotor(SPEEDS, block, work, udot, udot, i, k)
-            for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
-                put(udot, j, get(work, speeds_at(block) + j))
+        case, k = whole(block, node_row(i) + CASE), whole(block, node_row(i) + PARENT)
+        kw = work_row(k if k >= 0 else n)
+        if case < OTHER:
+            accelerate_hinge(block, i, case, kw, udot, work)
         else:
-            recover(block, i, carried, udot, work)
-        add_to_pair(work, w + W_V, get_pair(work, w + W_DRIFT))
+            accelerate_other(block, i, k, kw, udot, work)
+
+
+@inline
+def accelerate_other(block, i, k, kw, udot, work):
+    """The same of a node of any kind; k: its parent."""
+    c, w = node_row(i), work_row(i)
+    carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
+    if has_rotors(block, c):
+        put_pair(work, w + W_V, carried)
+        call_rotor(SPEEDS, block, work, udot, udot, i, k)
+        for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
+            put(udot, j, get(work, speeds_at(block) + j))
+    else:
+        recover(block, i, carried, udot, work)
+    add_to_pair(work, w + W_V, get_pair(work, w + W_DRIFT))
 
 
 @kernel
 def sweeps(block, q, u, tau, udot, work):
     """udot for any number type; the drive values are in the workspace already."""
     put_joint_forces(block, q, u, tau, udot, work)
-    put_frames(block, q, work)
-    put_motions(block, u, work)
+    put_turns_and_frames(block, q, work)
+    move(block, u, work)
     backward(block, udot, work)
     forward(block, udot, work)
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +127,8 @@ class Run:
         self.rewind()
         output = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
         rows = times.size if times is not None else n_steps // save_every + 2 if save_every else 0
-        _check_memory(8 * rows * (n + 1), 8 * n_steps * (self.integrator.dense * n + 2) if dense else 0)
+        if dense or 8 * rows * (n + 1) > memory.SMALL:
+            _check_memory(8 * rows * (n + 1), 8 * n_steps * (self.integrator.dense * n + 2) if dense else 0)
         plan[P.OUTPUT], plan[P.SAVE_EVERY] = output, save_every or 1
         plan[P.N_STEPS] = n_steps or -1
         num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t0
@@ -140,8 +140,8 @@ class Run:
         self.out_t, self.out_y = self._step_t, self._step_y
         plan[P.OUT_ROOM] = self.out_t.size if output == P.STEPS else 0
         plan[P.AT_OUT_T], plan[P.AT_OUT_Y] = self._step_places
-        plan[P.SLOPES] = dense or times is not None or bool(events)
-        if plan[P.SLOPES]:
+        plan[P.SLOPES] = self._slopes = dense or times is not None or bool(events)
+        if self._slopes:
             plan[P.LOOK] = entries.look_at_steps()
         plan[P.DENSE] = plan[P.N_EVENTS] = plan[P.N_TIMES] = 0
         if times is not None:
@@ -189,7 +189,7 @@ class Run:
     def let_go(self) -> None:
         """Give up all memory that depends on what was asked for."""
         plan = self.plan
-        if plan[P.SLOPES]:
+        if self._slopes:
             self.times = self.dense_t = self.dense_r = NOTHING
             self.events = self.theta_of = self.event_index = self.event_t = self.event_y = NOTHING
             self.out_y, self.watched = self._step_y, []
@@ -334,8 +334,10 @@ class Record:
         """Move the contents of the buffers here."""
         plan = run.plan
         if plan[P.ROWS]:
-            tangents = [] if run.tangents is None else [(self.tangent, run.tangents.out)]
-            self._move(plan, P.ROWS, (self.t, run.out_t), (self.y, run.out_y), *tangents)
+            if run.tangents is not None:
+                self._move(plan, P.ROWS, (self.t, run.out_t), (self.y, run.out_y), (self.tangent, run.tangents.out))
+            else:
+                self._move(plan, P.ROWS, (self.t, run.out_t), (self.y, run.out_y))
         if plan[P.DENSE_ROWS]:
             self._move(plan, P.DENSE_ROWS, (self.dense_t, run.dense_t), (self.dense_r, run.dense_r))
         if plan[P.EVENT_ROWS]:
@@ -351,8 +353,7 @@ class Record:
         plan[counter] = 0
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a run ended: status "finished", "event", "interrupted" or "failed", a sentence, and what was raised."""
 
     status: str
