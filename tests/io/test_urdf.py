@@ -99,6 +99,14 @@ def test_names_limits_damping_and_friction():
     assert twin == model and all(np.array_equal(a, b) for a, b in zip(twin.limits, model.limits, strict=True))
 
 
+@pytest.mark.filterwarnings("ignore::mbkern.errors.ModelWarning")
+def test_every_link_is_a_frame():
+    """Those on fixed joints too, with mass or without; "world" is the ground and needs no name."""
+    frames = mb.load_urdf(ARM).frames
+    assert list(frames) == ["table", "shoulder", "upper_arm", "slider", "flange", "tool"]
+    assert all(frame.body >= 0 and frame.position == (0, 0, 0) for frame in frames.values())
+
+
 def test_floating_base_and_planar_names():
     assert load(ARM, floating_base=True).coordinate_names[:7] == tuple(
         f"floating_base.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
