@@ -2,7 +2,7 @@
 
 The frames of hinges lie so that the way to the parent is a turn about z, a tilt about x and offsets along axes
 (:mod:`mbkern.model.frames`). Six-vectors go that way turn by turn, and inertias element by element (:mod:`.carry`), as
-in :mod:`.extended`: 0.66 of the time of C^T M C with frames (G, rho).
+in :mod:`.extended`: 0.7 of the time of C^T M C with frames (G, rho).
 """
 
 from .carry import beside_inertia, chain_inertia

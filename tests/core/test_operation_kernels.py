@@ -13,6 +13,7 @@ from machines import ALIGNED, BODY, MACHINES, WORLD, Frame, Machine, T, call, pr
 
 import mbkern as mb
 from mbkern import plain
+from mbkern.core import constants as L
 
 OK, SINGULAR = plain.load("checks").OK, plain.load("checks").SINGULAR
 NONE = np.empty(0)
@@ -153,6 +154,15 @@ def test_energy(machine):
     m, expected = machine, reference.energy(machine.model, machine.q, machine.u, T)
     out = call("energies", "energy", m, m.q, m.p, shape=(3,))
     assert_close(out, [expected.kinetic, expected.potential, expected.hamiltonian], TOLERANCE, "energies")
+
+
+def test_energy_by_one_sweep():
+    """Every kind of node, without drives and rotors; the others of `MACHINES` have one of these at least."""
+    m = Machine({"family": "random", "n": 9, "seed": 31, "kinds": ("prismatic", "universal", "ball", "free")})
+    assert m.block[L.N_DRIVES] == m.block[L.HAS_ROTORS] == 0
+    nodes = m.block[L.HEADER:int(m.block[L.AT_BODIES])].reshape(-1, L.NODE)
+    assert {L.REVOLUTE, L.PRISMATIC, L.BALL, L.FREE} <= set(nodes[:, L.KIND].astype(int))
+    test_energy(m)
 
 
 # ---- bodies ----
