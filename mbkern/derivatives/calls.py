@@ -94,8 +94,14 @@ class Derivatives:
                 tau: ArrayLike | None, wrench: ArrayLike | None, names: tuple[str, str],
                 out: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """"jvp" or "vjp" of (first, second), each (nv,) or (nv, k)."""
-        self._look_at(tau)
         nv = self.model.nv
+        if tau is None and wrench is None and _are_vectors(first, second, nv):  # the quick way
+            if out is None:
+                out = np.empty(nv), np.empty(nv)
+            if isinstance(out, tuple) and len(out) == 2 and _are_vectors(*out, nv):
+                getattr(self.system._runs, name)(t, (out[0][None], out[1][None]), q, p, first[None], second[None])
+                return out
+        self._look_at(tau)
         above, below = inputs.columns(first, names[0], nv), inputs.columns(second, names[1], nv)
         if above.shape != below.shape:
             raise StateError(f"{names[1]}: expected the shape of {names[0]}, {above.shape}, got {below.shape}")
@@ -125,6 +131,12 @@ class Derivatives:
         """See `System.derivatives_inverse_dynamics`."""
         run = self._run_with
         return ForceDerivatives(*run("derivatives_inverse_dynamics", t, out, q=q, u=u, udot=udot, wrench=wrench))
+
+
+def _are_vectors(x: Any, y: Any, n: int) -> bool:
+    """Whether both are plain vectors of n numbers, so that compiled code can look at all else."""
+    return (type(x) is np.ndarray and type(y) is np.ndarray and x.shape == (n,) and y.shape == (n,)
+            and x.dtype == np.float64 and y.dtype == np.float64)
 
 
 def check_chart(chart: Any) -> None:
