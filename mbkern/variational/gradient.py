@@ -83,7 +83,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     """The gradient of a scalar of a trajectory by its beginning, by joint forces and by constants of the machine.
 
     By the adjoint of the very steps that the integrator takes (their sizes kept as they are): exact for what is
-    computed, at the price of about three to four runs however many numbers the gradient has.
+    computed, at the price of four to ten runs (`bench/trajectories.py`) however many numbers the gradient has.
 
     Parameters
     ----------
