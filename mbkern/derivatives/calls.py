@@ -99,7 +99,7 @@ class Derivatives:
             if out is None:
                 out = np.empty(nv), np.empty(nv)
             if isinstance(out, tuple) and len(out) == 2 and _are_vectors(*out, nv):
-                getattr(self.system._runs, name)(t, (out[0][None], out[1][None]), q, p, first[None], second[None])
+                getattr(self._runs, name)(t, (out[0][None], out[1][None]), q, p, first[None], second[None])
                 return out
         self._look_at(tau)
         above, below = inputs.columns(first, names[0], nv), inputs.columns(second, names[1], nv)
