@@ -50,7 +50,7 @@ def _inverse_loop(kernel: Any) -> Any:
 
 def rhs_call(model: mb.Model, name: str, times: int) -> Callable[[], object]:
     """`times` right-hand sides by method `name`, inside compiled code."""
-    loop, block = _rhs_loop(name), model.block.copy()
+    loop, block = _rhs_loop(name), mb.System(model, name).block.copy()
     q, u = model.random_state(seed=1)
     x = u if STATE_METHODS[name].variable == "u" else mb.System(model, "emh-ldl").momenta(q, u)
     tau, qdot, rate = np.empty(0), np.empty(model.nq), np.empty(model.nv)

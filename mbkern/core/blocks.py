@@ -9,9 +9,9 @@ A body's row of blocks (after the general workspace) holds its frame in its pare
 from .jit import inline, kernel
 from .joints import drive_of, dofs, is_driven, put_frames, twist, unit_twist
 from .layout import (
-    BODY_DOFS, BODY_G, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES, VI,
-    W_G, body_row, get3, get_frame, get_pair, node_row, put3, put_frame, put_pair, speeds_at, work_row,
-    work_size,
+    BODY_DOFS, BODY_G, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, KIND, N_BODIES, N_DRIVES,
+    N_JOINT_NODES, PRISMATIC, REVOLUTE, VI, W_G,
+    body_row, get3, get_frame, get_pair, node_row, put3, put_frame, put_pair, speeds_at, work_row, work_size,
 )
 from .drives import evaluate_drives
 from .number import get, put, whole
@@ -19,7 +19,7 @@ from .records import A as R_A, A_Q as R_A_Q, A_T as R_A_T, C as R_C, F as R_F, R
 from .spatial import (
     ZERO6, add6, compose, dot6, motion_to_child, omega_times, omega_transposed_times, relative, scale6, sub6,
 )
-from .vec3 import cross, mul, scale
+from .vec3 import ZERO3, cross, mul, scale
 
 B_G, B_VR, B_A = 0, 12, 18  # frame 12, drift 6, columns of A 36
 BLOCKS = 54
@@ -28,6 +28,19 @@ BLOCKS = 54
 @inline
 def blocks_row(block, b):
     return work_size(block) + b * BLOCKS
+
+
+@inline
+def put_columns(block, c, X, at, work):
+    """X e of the dofs of a node: columns of A at place `at` of the workspace; zeros of a hinge's twist are literal."""
+    kind = whole(block, c + KIND)
+    if kind == REVOLUTE:
+        put_pair(work, at, motion_to_child(X, (ZERO3, (0.0, 0.0, 1.0))))
+    elif kind == PRISMATIC:
+        put_pair(work, at, motion_to_child(X, ((0.0, 0.0, 1.0), ZERO3)))
+    else:
+        for j in range(dofs(block, c)):
+            put_pair(work, at + 6 * j, motion_to_child(X, twist(block, c, j)))
 
 
 @inline
@@ -45,9 +58,8 @@ def put_blocks(block, q, work):
             if is_driven(block, c):
                 a = scale6(get(work, drive_of(block, c) + 1), motion_to_child(X, twist(block, c, 0)))
                 put_pair(work, at + B_VR, add6(get_pair(work, at + B_VR), a))
-            for j in range(dofs(block, c)):
-                column = whole(block, c + VI) + j - speed
-                put_pair(work, at + B_A + 6 * column, motion_to_child(X, twist(block, c, j)))
+            else:
+                put_columns(block, c, X, at + B_A + 6 * (whole(block, c + VI) - speed), work)
             put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
         k = whole(block, row + BODY_PARENT)
         if k >= 0:  # from the frame of the parent's node to the parent's own
@@ -60,24 +72,28 @@ def joint_momentum_rates(block, b, v, mu, F, pdot, work):
     """pdot of body b's joint: velocity v, momentum mu and load F* of the body; joint speeds from the workspace."""
     row, at = body_row(block, b), blocks_row(block, b)
     first, speed = whole(block, row + FIRST_NODE), whole(block, row + BODY_V)
-    load, speeds = sub6(F, omega_times(v, mu)), speeds_at(block)
+    last = first + whole(block, row + N_JOINT_NODES) - 1
+    load, speeds, drives = sub6(F, omega_times(v, mu)), speeds_at(block), whole(block, N_DRIVES)
     own = at + B_VR  # u_s grows in the place of vr, which is not needed any more
     put_pair(work, own, ZERO6)
-    X = get_frame(block, row + BODY_G)
-    put_frame(work, at + B_G, X)
-    for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
+    put_frame(work, at + B_G, get_frame(block, row + BODY_G))  # for the twists of drives alone
+    for i in range(last, first - 1, -1):
         c = node_row(i)
         beyond = get_pair(work, own)
         for j in range(dofs(block, c)):
             vi = whole(block, c + VI) + j
             a = get_pair(work, at + B_A + 6 * (vi - speed))
-            put(pdot, vi, dot6(a, load) + dot6(omega_transposed_times(beyond, a), mu))
-            put_pair(work, own, add6(get_pair(work, own), scale6(get(work, speeds + vi), a)))
-        X = get_frame(work, at + B_G)
-        if is_driven(block, c):
-            a = scale6(get(work, drive_of(block, c) + 1), motion_to_child(X, twist(block, c, 0)))
-            put_pair(work, own, add6(beyond, a))
-        put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
+            put(pdot, vi, dot6(a, load))
+            if i < last:  # within the last node A is constant
+                put(pdot, vi, get(pdot, vi) + dot6(omega_transposed_times(beyond, a), mu))
+            if i > first:
+                put_pair(work, own, add6(get_pair(work, own), scale6(get(work, speeds + vi), a)))
+        if i > first and drives > 0:
+            X = get_frame(work, at + B_G)
+            if is_driven(block, c):
+                a = scale6(get(work, drive_of(block, c) + 1), motion_to_child(X, twist(block, c, 0)))
+                put_pair(work, own, add6(beyond, a))
+            put_frame(work, at + B_G, compose(X, get_frame(work, work_row(i) + W_G)))
 
 
 @kernel

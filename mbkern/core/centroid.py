@@ -91,7 +91,7 @@ def total_momentum(block, q, p, h, work):
 @inline
 def total_momentum_matrix(block, q, A, work):
     """A, 6 x nv row by row."""
-    put_composites(block, q, False, work)
+    put_composites(block, q, False, True, work)
     n, nv = whole(block, N_NODES), whole(block, NV)
     c = center(block, q, work)
     for i in range(n):

@@ -4,8 +4,8 @@
                H_jk = e_k^T C^T ... C^T Mc_j e_j         for the dofs k from j to the root, no others
                H_jj += r_j                               inertia of the rotor (armature)
 
-A row j holds these numbers for all dofs k <= j on the way. It is *short*, with the numbers of the path side by
-side (:mod:`.reduced` factors such rows), or a row of the nv x nv matrix, whose other numbers stay what they are.
+A row j of the nv x nv matrix gets these numbers for all dofs k <= j on the way; its others stay what they are.
+:mod:`.reduced` and :mod:`.mass_matrix` compute the same in world axes, which rails have no use for.
 
 Rails are the first nodes of a tree where these are slides that :mod:`.quasi_sweeps` leaves out: forces f on what the
 last rail carries reach rail j as axes_j . f. Trees of all other callers have none.
@@ -14,8 +14,8 @@ last rail carries reach rail j as axes_j . f. Trees of all other callers have no
 from .jit import inline
 from .joints import dofs, put_momentum, put_projection
 from .layout import (
-    DEPTH, INERTIA, MASS_ROW, MOMENT, N_NODES, NV, PARENT, ROTOR, SUBTREE_MASS, VI, W_G, W_MOMENT, W_PHI, W_R,
-    add_to3, add_to6, coordinate_row, get3, get6, get_frame, get_pair, node_row, put3, put6, work_row,
+    DEPTH, INERTIA, MOMENT, N_NODES, NV, PARENT, ROTOR, SUBTREE_MASS, VI, W_G, W_MOMENT, W_PHI, W_R,
+    add_to3, add_to6, get3, get6, get_frame, get_pair, node_row, put3, put6, work_row,
 )
 from .number import get, put, whole
 from .rotors import armature
@@ -37,9 +37,8 @@ def put_first_moments(block, work):
 
 
 @inline
-def put_rows(block, rails, axes, short, out, begin, work):
-    """Rows of the mass matrix in `out` from place `begin` on; frames are in the workspace, composite inertias then too.
-    """
+def put_rows(block, rails, axes, out, work):
+    """Rows of the mass matrix in `out`; frames are in the workspace, composite inertias then too."""
     n, nv = whole(block, N_NODES), whole(block, NV)
     for i in range(rails, n):
         c, w = node_row(i), work_row(i)
@@ -54,23 +53,23 @@ def put_rows(block, rails, axes, short, out, begin, work):
             add_to6(work, work_row(k) + W_R, J_k)
         vi, depth = whole(block, c + VI), whole(block, c + DEPTH)
         for a in range(dofs(block, c)):
-            at = begin + (whole(block, coordinate_row(block, vi + a) + MASS_ROW) if short else (vi + a) * nv)
+            at = (vi + a) * nv
             put_momentum(block, c, a, m, s, J, work_row(n) + W_PHI, work)
-            put_row(block, i, depth + a + 1, rails, axes, short, out, at, work)
+            put_row(block, i, depth + a + 1, rails, axes, out, at, work)
             if whole(block, c + ROTOR) != 0:
-                diagonal = at + (depth if short else vi) + a
+                diagonal = at + vi + a
                 put(out, diagonal, get(out, diagonal) + armature(block, vi + a))
 
 
 @inline
-def put_row(block, i, length, rails, axes, short, out, at, work):
+def put_row(block, i, length, rails, axes, out, at, work):
     """One row: the momentum of node i's subtree (in the row of the ground) along `length` dofs from i to the root.
     """
     F = get_pair(work, work_row(whole(block, N_NODES)) + W_PHI)
     while length > 0 and i >= rails:
         c = node_row(i)
         first = whole(block, c + DEPTH)
-        put_projection(block, c, F, length - first, out, at + (first if short else whole(block, c + VI)))
+        put_projection(block, c, F, length - first, out, at + whole(block, c + VI))
         length = first
         if length > 0:  # compiled code would carry F beyond the root
             F = force_to_parent(get_frame(work, work_row(i) + W_G), F)

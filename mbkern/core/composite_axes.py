@@ -8,11 +8,11 @@ Of a hinge G is three turns about coordinate axes (:mod:`.turns`), and is never 
 from .jit import inline
 from .joints import put_momentum
 from .layout import (
-    CASE, CHAINED, CHAINED_LEAF, INERTIA, MOMENT, N_NODES, OTHER, PARENT, PLACE_RHO, SPIN, SUBTREE_MASS, TILT, W_G,
-    W_MOMENT, W_P, W_PHI, W_R, W_TURN,
+    ALONG_X, ALONG_Z, BRANCH_LEAF, CASE, CHAINED, CHAINED_LEAF, INERTIA, MOMENT, N_NODES, OTHER, PARENT, PLACE_RHO,
+    SPIN, SUBTREE_MASS, TILT, W_G, W_MOMENT, W_P, W_PHI, W_R, W_TURN,
     add_to3, add_to6, get3, get6, get33, get_frame, get_pair, node_row, put3, put6, work_row,
 )
-from .number import get, whole
+from .number import fma, get, whole
 from .spatial import rigid_to_parent, shift_rigid
 from .turns import sturn_x, sturn_z, turn_x, turn_z
 from .vec3 import tmul
@@ -22,9 +22,9 @@ W_AXES, W_WAY = W_P, W_P + WAY  # E and the way, in the place of the articulated
 
 
 @inline
-def put_composites(block, q, passing, work):
-    """E, way, and the composite inertias (s and J) of all nodes; `passing`: see :mod:`.world_axes`."""
-    put_world_axes(block, q, W_AXES, passing, work)
+def put_composites(block, q, passing, leaves, work):
+    """E, way, and the composite inertias (s and J) of all nodes; `passing` and `leaves`: see :mod:`.world_axes`."""
+    put_world_axes(block, q, W_AXES, passing, leaves, work)
     n = whole(block, N_NODES)
     for i in range(n):
         c, w = node_row(i), work_row(i)
@@ -35,16 +35,48 @@ def put_composites(block, q, passing, work):
         if k >= 0:
             case, m, s, J = (whole(block, c + CASE), get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT),
                              get6(work, w + W_R))
-            if case == CHAINED or case == CHAINED_LEAF:
-                s, J = tilted(block, c, w, s, J, work)
-                add_composite(work_row(k), shift_rigid(get3(block, c + PLACE_RHO), m, s, J), work)
+            if case == CHAINED:
+                add_composite(work_row(k), in_line(block, c, w, m, s, J, work), work)
+            elif case == CHAINED_LEAF:  # whose centre of mass is on its x axis
+                add_composite(work_row(k), in_line(block, c, w, m, (s[0], 0.0, 0.0), J, work), work)
+            elif case == BRANCH_LEAF:
+                add_composite(work_row(k), beside(block, c, w, m, (s[0], 0.0, 0.0), J, work), work)
             elif case < OTHER:
-                s, J = tilted(block, c, w, s, J, work)
-                cs, ss = get(block, c + SPIN), get(block, c + SPIN + 1)
-                s, J = turn_z(cs, ss, s), sturn_z(cs, ss, J)
-                add_composite(work_row(k), shift_rigid(get3(block, c + PLACE_RHO), m, s, J), work)
+                add_composite(work_row(k), beside(block, c, w, m, s, J, work), work)
             else:
                 add_composite(work_row(k), rigid_to_parent(get_frame(work, w + W_G), m, s, J), work)
+
+
+@inline
+def in_line(block, c, w, m, s, J, work):
+    """s and J of a chained hinge in the frame of its parent."""
+    s, J = shift_along_z(get(block, c + ALONG_Z), m, s, J)
+    s, J = tilted(block, c, w, s, J, work)
+    return shift_along_x(get(block, c + ALONG_X), m, s, J)
+
+
+@inline
+def beside(block, c, w, m, s, J, work):
+    """The same of a hinge at any place."""
+    s, J = tilted(block, c, w, s, J, work)
+    cs, ss = get(block, c + SPIN), get(block, c + SPIN + 1)
+    return shift_rigid(get3(block, c + PLACE_RHO), m, turn_z(cs, ss, s), sturn_z(cs, ss, J))
+
+
+@inline
+def shift_along_z(z, m, s, J):
+    """First moment and inertia of a rigid body about a point at -z on the z axis: 11 operations instead of 44."""
+    a = fma(m, z, s[2])
+    spread = z * (s[2] + a)
+    return (s[0], s[1], a), (J[0] + spread, J[1], fma(-z, s[0], J[2]), J[3] + spread, fma(-z, s[1], J[4]), J[5])
+
+
+@inline
+def shift_along_x(x, m, s, J):
+    """The same on the x axis."""
+    a = fma(m, x, s[0])
+    spread = x * (s[0] + a)
+    return (a, s[1], s[2]), (J[0], fma(-x, s[1], J[1]), fma(-x, s[2], J[2]), J[3] + spread, J[4], J[5] + spread)
 
 
 @inline

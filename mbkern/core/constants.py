@@ -39,7 +39,9 @@ AT_CONSTRAINTS = 40  # where the section of the constraints begins; 0: there are
 # of a frame for C callers: addresses of the operations that give true momenta, and that close loops (0: they stay open)
 GAUGE_CALL, CLOSE_CALL = 41, 42
 ENGINE_CALLS = 43  # 3, addresses of the functions of :mod:`.constrained_engine` (zero in a model's own block)
-HEADER = 46
+# of a block that was prepared for HZU: where the bases of joints begin (0: nowhere, all are computed in every call)
+AT_BASES = 46
+HEADER = 47
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p
@@ -82,6 +84,10 @@ SIBLING, ELDERS, MULTIPLIER_ROWS = 28, 29, 30  # ELDERS: numbers in a row before
 ROOT_MASS, CENTRE, ROOT_INERTIA, ROOTS = 31, 32, 35, 41
 N_ROTORS = 45  # dofs of its joint that have armature
 BODY = 46
+
+# ---- bases of a body's joint (:mod:`.multipliers`), where A is constant in the body's frame ----
+IS_CONSTANT, BASIS_Q, BASIS_R, BASIS_MARGINS, BASIS_Z = 0, 1, 37, 73, 79
+BASIS = 115
 
 # ---- coordinate row of the block, one per speed: force -stiffness (q - rest) - damping u ----
 STIFFNESS, DAMPING, REST, SPRING_QI = 0, 1, 2, 3

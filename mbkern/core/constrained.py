@@ -126,7 +126,7 @@ def put_momentum_rates(block, q, tau, qdot, Pdot, work):
     """qdot, and (Adot^T - A^T Omega) mu + A^T F* + tau, for the joint speeds in the workspace."""
     put_frames(block, q, work)
     put_first_moments(block, work)
-    carry_momenta(block, q, qdot, Pdot, work)
+    carry_momenta(block, q, qdot, Pdot, False, work)
     add_joint_forces(block, q, tau, Pdot, work)
 
 

@@ -30,7 +30,7 @@ from .jit import inline, kernel
 from .joints import drive_of, dofs, is_driven, put_rates
 from .layout import (
     BODY_DOFS, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, N_BODIES, N_JOINT_NODES,
-    VI,
+    N_ROTORS, VI,
     add_to3, add_to_inertia, add_to_pair, body_row, get3, get6, get_frame, get_inertia, get_pair,
     loss_at, margins_at, node_row, put3, put_inertia, put_pair, speeds_at,
 )
@@ -130,8 +130,11 @@ def backward(block, p, work):
             for i in range(n_b):
                 r = get(p, vi + i) - dot6(get_pair(work, at + B_A + 6 * i), phi)
                 add_to_pair(work, w + U_V, scale6(r, get_pair(work, w + U_K + 6 * i)))
-            add_to_inertia(work, kw + U_M, inertia_to_parent(X, M))
-            for i in range(n_b):  # C^T K U^T C, a rank-1 term for each dof
+            # six dofs without rotors transmit nothing: K U^T = M*
+            stays = n_b < 6 or whole(block, row + N_ROTORS) > 0
+            if stays:
+                add_to_inertia(work, kw + U_M, inertia_to_parent(X, M))
+            for i in range(n_b if stays else 0):  # C^T K U^T C, a rank-1 term for each dof
                 K_i = force_to_parent(X, get_pair(work, w + U_K + 6 * i))
                 U_i = force_to_parent(X, get_pair(work, w + U_U + 6 * i))
                 add_to_inertia(work, kw + U_M, downdate(K_i, U_i))

@@ -43,7 +43,7 @@ def dof_row(block, j):
 @inline
 def factor(block, q, work):
     """Rows of all dofs, and margins; the drive values are in the workspace already."""
-    put_world_axes(block, q, W_AXES, True, work)
+    put_world_axes(block, q, W_AXES, True, True, work)
     n, margins = whole(block, N_NODES), margins_at(block)
     for i in range(n - 1, -1, -1):
         case = whole(block, node_row(i) + CASE)

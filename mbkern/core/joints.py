@@ -34,7 +34,7 @@ from .number import fma, get, one_if, put, sincos, smaller, whole
 from .spatial import (
     add6, axpy6, column_az, column_lz, dot6, downdate, eliminate_angular, eliminate_az, eliminate_lz,
     force_to_parent, inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, omega_times,
-    omega_transposed_times, pivot_margin, rigid_times, scale6, sub6, trace,
+    omega_transposed_times, pivot_margin, scale6, sub6, trace,
 )
 from .vec3 import ZERO3, add, axpy, cross, dot, matmul, mul, neg, sadd, scale, sub, tmul
 
@@ -242,7 +242,24 @@ def put_momentum(block, c, a, m, s, J, at, work):
         h = get(block, c + PITCH)
         put_pair(work, at, ((-s[1], s[0], h * m), (fma(h, s[1], J[2]), fma(-h, s[0], J[4]), J[5])))
     else:
-        put_pair(work, at, rigid_times(m, s, J, unit_twist(6 - dofs(block, c) + a)))
+        put_column(6 - dofs(block, c) + a, m, s, J, at, work)
+
+
+@inline
+def put_column(axis, m, s, J, at, work):
+    """The axis-th column of the inertia of a rigid body: what is copied needs no products with unit vectors."""
+    if axis == 0:
+        put_pair(work, at, ((m, 0.0, 0.0), (0.0, s[2], -s[1])))
+    elif axis == 1:
+        put_pair(work, at, ((0.0, m, 0.0), (-s[2], 0.0, s[0])))
+    elif axis == 2:
+        put_pair(work, at, ((0.0, 0.0, m), (s[1], -s[0], 0.0)))
+    elif axis == 3:
+        put_pair(work, at, ((0.0, -s[2], s[1]), (J[0], J[1], J[2])))
+    elif axis == 4:
+        put_pair(work, at, ((s[2], 0.0, -s[0]), (J[1], J[3], J[4])))
+    else:
+        put_pair(work, at, ((-s[1], s[0], 0.0), (J[2], J[4], J[5])))
 
 
 @inline

@@ -18,12 +18,12 @@ from .checks import status
 from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import put_frames
 from .layout import N_BODIES, NV, put_pair, speeds_at
 from .multipliers import H_LOAD, hzu_row
 from .newton_euler import put_accelerations, put_forces, put_joint_forces, put_motions
 from .newton_euler_lu import gyroscopic, put_drifts
 from .number import get, put, whole
+from .passing import put_hinge_frames
 from .spatial import scale6
 
 
@@ -39,13 +39,13 @@ def put_result(block, udot, work):
 def sweeps_2(block, q, u, tau, udot, work):
     """udot for any number type; the drive values are in the workspace already."""
     speeds, nv = speeds_at(block), whole(block, NV)
-    put_frames(block, q, work)
+    reduced.put_mass(block, q, work)
+    put_hinge_frames(block, work)
     put_motions(block, u, work)
     for j in range(nv):
         put(work, speeds + j, 0.0)
     put_accelerations(block, work[speeds:], work)
     put_forces(block, work[speeds:], work)
-    reduced.put_mass(block, work)
     for j in range(nv):
         put(udot, j, -get(work, speeds + j))
         put(work, speeds + j, get(u, j))

@@ -29,7 +29,7 @@ from .vec3 import ZERO3, dot, tmul
 @inline
 def mass_matrix(block, q, H, work):
     """H, nv x nv row by row."""
-    put_composites(block, q, True, work)
+    put_composites(block, q, True, True, work)
     put_dofs(block, work)
     nv, many = whole(block, NV), width(work)
     if 2 * whole(block, MASS_SIZE) < nv * (nv + 1):  # not every dof is on the way of all that come after it

@@ -5,7 +5,9 @@
 
 Ivanov & Shimanovskiy 2023, HZU; method "hzu". Body by body in the user's frames. What is orthonormal needs a unit in
 which a length is as good as an angle: here it is measured by the body's own inertia M = L L^T, a constant factor.
-L^T A = Q1 R and Q = (Q1, Y) by Householder reflections give Z = L Y, mu0 = L Q1 R^-T p; for body i with parent k
+L^T A = Q1 R and Q = (Q1, Y) by Householder reflections give Z = L Y, mu0 = L Q1 R^-T p. In the body's frame A is
+constant where one node has all dofs of the joint (revolute, prismatic, screw, ball, free, welds): a block that was
+prepared for this method (:mod:`mbkern.workspace.bases`) has Q, R and Z of these. For body i with parent k
 
     X_i = L_k^-1 C_i^T L_i Y_i                                 X = 0 on the ground
     H_ii = E + X_i^T X_i,   H_ik = -X_i^T Y_k,   H_ij = X_i^T X_j for siblings j
@@ -34,6 +36,7 @@ from .forces import add_joint_forces
 from .jit import inline, kernel, noinline
 from .joints import drive_of, dofs, is_driven, put_rates, unit_twist
 from .layout import (
+    AT_BASES, BASIS, BASIS_MARGINS, BASIS_Q, BASIS_R, BASIS_Z, IS_CONSTANT,
     BODY_DOFS, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, CENTRE, ELDERS, FIRST_NODE, GRAVITY, MULTIPLIER,
     MULTIPLIER_ROWS, N_BODIES, N_JOINT_NODES, N_ROTORS, ROOT_INERTIA, ROOT_MASS, ROOTS, SIBLING, VI,
     add_to3, body_row, coordinate_row, get3, get6, get_frame, get_pair, loss_at, margins_at, node_row,
@@ -47,10 +50,11 @@ from .spatial import (
 from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 
 # row of a body: columns of Q 36 and after them those of L^-1 N_r 36, R 36, X 36; load, L^-1 (S^T mu + load), mu, v, the
-# multipliers (6 each), mass and first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of R's diagonal 6
+# multipliers (6 each), mass and first moment of the subtree 1 + 3, gravity 3, a vector 6, squares of R's diagonal less
+# what rounding may leave of them 6, Z and L N_r 36
 H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 72, 108, 144, 150, 156, 162, 168
-H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_SIDE = 174, 175, 178, 181, 187
-ROW = 193
+H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_MARGINS, H_Z = 174, 175, 178, 181, 187, 193
+ROW = 229
 TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
@@ -125,25 +129,48 @@ def root_transposed_times(block, b, x):
 
 @inline
 def put_basis(block, b, work):
+    """Q, R and Z of body b's joint: what is constant is in the block, if that was prepared."""
+    bases, n = whole(block, AT_BASES), whole(block, body_row(block, b) + BODY_DOFS)
+    given, w = bases + b * BASIS, hzu_row(block, b)
+    if bases > 0 and whole(block, given + IS_CONSTANT) != 0:
+        for i in range(36):
+            put(work, w + H_Q + i, get(block, given + BASIS_Q + i))
+        for i in range(6 * n):
+            put(work, w + H_R + i, get(block, given + BASIS_R + i))
+        for j in range(n):
+            put(work, w + H_MARGINS + j, get(block, given + BASIS_MARGINS + j))
+        for i in range(36 - 6 * n):
+            put(work, w + H_Z + i, get(block, given + BASIS_Z + i))
+    else:
+        put_reflected(block, b, work)
+        for a in range(6 - n):
+            put_pair(work, w + H_Z + 6 * a, root_times(block, b, get_pair(work, w + H_Q + 6 * (n + a))))
+
+
+@inline
+def put_reflected(block, b, work):
     """L^T A = Q1 R and Q = (Q1, Y) of body b's joint by Householder reflections E - beta v v^T."""
     at, w, n = blocks_row(block, b), hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
     reflection = w + H_VECTOR
     for j in range(6):
         put_pair(work, w + H_Q + 6 * j, unit_twist(j))
     for j in range(n):
-        put_pair(work, w + H_R + 6 * j, root_transposed_times(block, b, get_pair(work, at + B_A + 6 * j)))
+        a = root_transposed_times(block, b, get_pair(work, at + B_A + 6 * j))
+        put_pair(work, w + H_R + 6 * j, a)
+        put(work, w + H_MARGINS + j, dot6(a, a))
     for j in range(n):
         column = w + H_R + 6 * j
-        put(work, w + H_SIDE + j, 0.0)
+        put(work, w + H_ROOT, 0.0)
         for i in range(6):
             x = get(work, column + i)
             put(work, reflection + i, x)
             if i < j:
                 put(work, reflection + i, 0.0)
             else:
-                put(work, w + H_SIDE + j, fma(x, x, get(work, w + H_SIDE + j)))
-        x = get(work, column + j)
-        side = with_sign(root(get(work, w + H_SIDE + j)), x)  # of R: -side on the diagonal
+                put(work, w + H_ROOT, fma(x, x, get(work, w + H_ROOT)))
+        x, square = get(work, column + j), get(work, w + H_ROOT)
+        put(work, w + H_MARGINS + j, fma(-PIVOT_TOLERANCE, get(work, w + H_MARGINS + j), square))
+        side = with_sign(root(square), x)  # of R: -side on the diagonal
         beta = 1.0 / (side * (side + x))
         put(work, reflection + j, x + side)
         v = get_pair(work, reflection)
@@ -176,21 +203,20 @@ def put_rotor_columns(block, b, work):
                     put(work, x + i, fma(-get(work, w + H_R + 6 * i + l), get(work, x + l), get(work, x + i)))
                 put(work, x + i, get(work, x + i) / get(work, w + H_R + 6 * i + i))
                 add_multiple(work, column, get(work, x + i), w + H_Q + 6 * i)
+            put_pair(work, w + H_Z + 6 * a, root_times(block, b, get_pair(work, column)))
 
 
 @inline
 def put_margins(block, b, work):
     """Margins of the nodes of body b's joint: whether its columns of L^T A are independent."""
-    row, at, side = body_row(block, b), blocks_row(block, b), hzu_row(block, b) + H_SIDE
+    row, own = body_row(block, b), hzu_row(block, b) + H_MARGINS
     first, speed, margins = whole(block, row + FIRST_NODE), whole(block, row + BODY_V), margins_at(block)
     for i in range(first, first + whole(block, row + N_JOINT_NODES)):
         c = node_row(i)
         if is_driven(block, c):
             put(work, margins + i, get(work, drive_of(block, c) + 3))
         for j in range(dofs(block, c)):
-            column = whole(block, c + VI) + j - speed
-            a = root_transposed_times(block, b, get_pair(work, at + B_A + 6 * column))
-            margin = fma(-PIVOT_TOLERANCE, dot6(a, a), get(work, side + column))
+            margin = get(work, own + whole(block, c + VI) + j - speed)
             put(work, margins + i, margin if j == 0 else smaller(margin, get(work, margins + i)))
 
 
@@ -198,11 +224,11 @@ def put_margins(block, b, work):
 def put_roots(block, work):
     """X of all bodies."""
     for b in range(whole(block, N_BODIES)):
-        w, n = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
-        k, C = whole(block, body_row(block, b) + BODY_PARENT), get_frame(work, blocks_row(block, b) + B_G)
+        w, k = hzu_row(block, b), whole(block, body_row(block, b) + BODY_PARENT)
+        C = get_frame(work, blocks_row(block, b) + B_G)
         for a in range(n_multipliers(block, b)):
-            z = root_times(block, b, get_pair(work, w + H_Q + 6 * (n + a)))
             if k >= 0:
+                z = get_pair(work, w + H_Z + 6 * a)
                 put_pair(work, w + H_X + 6 * a, root_solve(block, k, force_to_parent(C, z)))
             else:
                 put_pair(work, w + H_X + 6 * a, ZERO6)
@@ -371,12 +397,9 @@ def solve(block, work):
     n, speeds, loss = whole(block, N_BODIES), speeds_at(block), loss_at(block)
     put(work, loss, 0.0); put(work, loss + 1, TINY)
     for b in range(n):
-        w, n_b = hzu_row(block, b), whole(block, body_row(block, b) + BODY_DOFS)
-        put_pair(work, w + H_VECTOR, ZERO6)
+        w = hzu_row(block, b)
         for a in range(n_multipliers(block, b)):
-            add_multiple(work, w + H_VECTOR, get(work, w + H_LAM + a), w + H_Q + 6 * (n_b + a))
-        Z_lam = root_times(block, b, get_pair(work, w + H_VECTOR))
-        put_pair(work, w + H_MU, add6(get_pair(work, w + H_MU), Z_lam))
+            add_multiple(work, w + H_MU, get(work, w + H_LAM + a), w + H_Z + 6 * a)
     put_momentum_roots(block, work)
     for b in range(n):
         row, w, at = body_row(block, b), hzu_row(block, b), blocks_row(block, b)

@@ -37,7 +37,7 @@ def mass_and_frames(block, rails, axes, t, q, out, work):
         put_drive_margins(block, work)
     for i in range(rails, whole(block, N_NODES)):
         put_frame_of(block, i, q, work)
-    put_rows(block, rails, axes, False, out, 0, work)
+    put_rows(block, rails, axes, out, work)
     mirror(whole(block, NV), out)
     return status(block, work) if driven else OK
 

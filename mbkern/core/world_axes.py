@@ -10,7 +10,8 @@ from .extended import put_turn
 from .jit import inline
 from .joints import is_driven, put_frame_of
 from .layout import (
-    ALONG_X, ALONG_Z, CASE, CHAINED, CHAINED_LEAF, N_NODES, OTHER, PARENT, PLACE_RHO, QI, SPIN, TILT, W_G, W_TURN,
+    ALONG_X, ALONG_Z, CASE, CHAINED, CHAINED_LEAF, IS_END, IS_LEAF, N_NODES, OTHER, PARENT, PLACE_RHO, QI, SPIN, TILT,
+    W_G, W_TURN,
     get3, get33, get_frame, node_row, put_frame, work_row,
 )
 from .number import get, whole
@@ -21,19 +22,31 @@ WAY = 9  # numbers from E to way
 
 
 @inline
-def put_world_axes(block, q, at, passing, work):
+def put_world_axes(block, q, at, passing, leaves, work):
     """E and way of all nodes at place `at` of their rows; the drive values are in the workspace already.
 
     A hinge has its turn as well, all other nodes their frames. `passing`: the way begins at the last node that has
-    dofs, instead of the parent.
+    dofs, instead of the parent. `leaves`: whether nodes without children have E and way too.
     """
     n = whole(block, N_NODES)
     put_frame(work, work_row(n) + at, (EYE, ZERO3))
     for i in range(n):
-        if whole(block, node_row(i) + CASE) < OTHER:
-            place_hinge(block, i, q, at, passing, work)
+        c = node_row(i)
+        hinge, placed = whole(block, c + CASE) < OTHER, leaves or not is_outermost(block, c)
+        if hinge:
+            put_turn(block, c, work_row(i), get(q, whole(block, c + QI)), work)
+            if placed:
+                place_hinge(block, i, at, passing, work)
         else:
-            place_other(block, i, q, at, passing, work)
+            put_frame_of(block, i, q, work)
+            if placed:
+                place_other(block, i, at, passing, work)
+
+
+@inline
+def is_outermost(block, c):
+    """Whether the node has no children."""
+    return whole(block, c + IS_LEAF) > 0 or whole(block, c + IS_END) != 0
 
 
 @inline
@@ -43,11 +56,10 @@ def turned_rows(c, s, a, b):
 
 
 @inline
-def place_hinge(block, i, q, at, passing, work):
-    """Turn, E and way of a hinge."""
+def place_hinge(block, i, at, passing, work):
+    """E and way of a hinge."""
     c, w = node_row(i), work_row(i)
     case = whole(block, c + CASE)
-    put_turn(block, c, w, get(q, whole(block, c + QI)), work)
     kw = work_row(parent_row(block, i))
     x, y, z = get33(work, kw + at)
     if case == CHAINED or case == CHAINED_LEAF:
@@ -69,10 +81,9 @@ def put_turned(block, i, w, x, y, z, way, at, passing, work):
 
 
 @inline
-def place_other(block, i, q, at, passing, work):
-    """Frame, E and way of a node of any kind."""
+def place_other(block, i, at, passing, work):
+    """E and way of a node of any kind."""
     w = work_row(i)
-    put_frame_of(block, i, q, work)
     G, rho = get_frame(work, w + W_G)
     E = get33(work, work_row(parent_row(block, i)) + at)
     put_frame(work, w + at, (matmul(G, E), add(tmul(E, rho), way_before(block, i, at, passing, work))))

@@ -36,6 +36,7 @@ from ..textbook import ACCELERATIONS
 from ..textbook import METHODS as TEXTBOOK
 from ..textbook import accelerations as textbook_accelerations
 from ..textbook import rhs as textbook_rhs
+from ..workspace.bases import with_bases
 from .numbers import FLOPS, OPERATIONS, Count, Ledger, Memory
 from .sources import evaluate_drives, rebound, with_drives
 from .table1 import checked_model
@@ -178,6 +179,8 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
     ledger = Ledger()
     module = plain.load(method.module)
     block, drives = with_drives(model)
+    if method.needs_inertias:
+        block = with_bases(block)
     work = Memory(np.zeros(method.work_size(block)), ledger)
     qdot, rate = Memory(np.zeros(model.nq), ledger), Memory(np.zeros(model.nv), ledger)
     constants, *arrays = [Memory(x, ledger) for x in (block, q, p, tau)]

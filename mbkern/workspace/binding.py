@@ -50,6 +50,8 @@ class Binding:
         self.model, self.method = model, method
         self.callbacks = _drive_callbacks(model)
         self.block: Array = _with_addresses(model, self.callbacks)
+        if method.needs_inertias:  # they have a use for constant bases
+            self.block = lazy.module("workspace.bases").with_bases(self.block)
         self.work_size = max(method.work_size(self.block), METHODS["emh-lu"].work_size(self.block),
                              places.work_size(self.block) + places.scratch_size(self.block))
         self.idle: list[int] = []

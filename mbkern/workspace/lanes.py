@@ -80,6 +80,7 @@ def own_block(system: System, threads: int = 1) -> Array:
     size = system.block.size
     own = lanes(threads * size).reshape(threads, size, LANES)
     own[:] = system.block[:, None]
+    own[:, L.AT_BASES] = 0.0  # they are those of the nominal machine
     if system.block[L.HAS_ROTORS]:
         own[:, L.ROTOR_CALLS + 2] = rotor_calls.rotor_of_varied.address
     if system.model.constraints:

@@ -153,7 +153,7 @@ class Savings:
 
 def executed(model, method):
     """Flops of one right-hand side, instruction by instruction, sines and cosines left out."""
-    kernel, block = METHODS[method], model.block.copy()
+    kernel, block = METHODS[method], mb.System(model, method).block.copy()
     q, p = model.random_state(0)
     arguments = (block, 0.0, q, p, np.empty(0), np.zeros(model.nq), np.zeros(model.nv),
                  np.zeros(kernel.work_size(block)))
