@@ -1,6 +1,8 @@
 """Measure what the estimates of "auto" are made of, and print the table for `mbkern/costs.py`.
 
-    python bench/calibrate.py [--quick]
+    python bench/calibrate.py [--quick | --write]
+
+`--write` puts the table into that file.
 
 Each method runs inside compiled code on trees of all shapes; its times are fitted by non-negative least squares of the
 relative error to the counts of `mbkern.costs.structure`. Methods take turns on a tree, and the fastest turn counts:
@@ -9,11 +11,12 @@ whatever disturbs a measurement only adds to it.
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Iterator
 
 import numpy as np
-from common import arguments, interleaved, markdown
+from common import ROOT, arguments, interleaved, markdown
 from kernels import bundle, rhs_call
 from scipy.optimize import nnls
 
@@ -72,17 +75,37 @@ def fit(name: str, counts: list[dict[str, float]], seconds: np.ndarray) -> tuple
     return dict(zip(terms, x.tolist(), strict=True)), A @ x - 1.0
 
 
+def source(fitted: dict[str, dict[str, float]]) -> str:
+    """The table as Python source, lines of at most 120 characters."""
+    lines = ["NANOSECONDS: dict[str, dict[str, float]] = {"]
+    for method, terms in fitted.items():
+        head = f'"{method}":~{{'
+        text = head + ", ".join(f'"{term}":~{value:.3g}' for term, value in terms.items()) + "},"  # ~: no break here
+        wrapped = textwrap.wrap(text, 119, initial_indent=" " * 4, subsequent_indent=" " * (4 + len(head)))
+        lines += [line.replace("~", " ") for line in wrapped]
+    return "\n".join([*lines, "}"])
+
+
+def write(table: str) -> None:
+    """Replace the table of `mbkern/costs.py`."""
+    path = ROOT / "mbkern" / "costs.py"
+    text = path.read_text(encoding="utf-8")
+    begin = text.index("NANOSECONDS: dict")
+    end = text.index("\n}\n", begin) + 3
+    path.write_text(text[:begin] + table + "\n" + text[end:], encoding="utf-8")
+
+
 if __name__ == "__main__":
-    options = arguments("calibrate the estimates of \"auto\"")
+    options = arguments("calibrate the estimates of \"auto\"", publishes=True)
     methods = list(STATE_METHODS)
     forest = list(trees())
     found = [structure(model) for model in forest]
     measured = measure(forest, found, 1 if options.quick else 6, methods)
-    print("NANOSECONDS: dict[str, dict[str, float]] = {")
-    rows = []
+    fitted, rows = {}, []
     for method in methods:
-        terms, errors = fit(method, found, measured[method])
-        print(f'    "{method}": {{' + ", ".join(f'"{term}": {value:.3g}' for term, value in terms.items()) + "},")
+        fitted[method], errors = fit(method, found, measured[method])
         rows.append([method, len(errors), f"{np.sqrt(np.mean(errors**2)):.1%}", f"{np.max(np.abs(errors)):.1%}"])
-    print("}\n")
+    print(source(fitted), "\n")
     print(markdown(["method", "trees", "error of the fit, rms", "largest"], rows))
+    if options.write:
+        write(source(fitted))

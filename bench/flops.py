@@ -1,20 +1,24 @@
-"""Operations that the kernel "emh-ldl" executes, as part of the printed EMH formula.
+"""Operations that the kernels execute: beside the printed formulas, and beside each other.
 
-    python bench/flops.py
+    python bench/flops.py [--write]
 
-Chains of every joint of the zoo, the pipelayer, and random trees over all joints, whose joints have constant and
-driven steps inside them: the formula charges nothing for those.
+The pipelayer by all methods; "emh-ldl" as part of the printed EMH formula on chains of every joint of the zoo and on
+random trees over all joints, whose joints have constant and driven steps inside them (the formula charges nothing for
+those); and all kernels on chains, carousels and binary trees. `--write` puts the tables into docs/theory/executed.md.
 """
 
 from __future__ import annotations
 
-from common import markdown
+from common import arguments, markdown, publish
 
 import mbkern as mb
 
 JOINTS = (mb.revolute("z"), mb.prismatic("z"), mb.cylindrical("z"), mb.universal("x", "y"), mb.ball(),
           mb.euler_ball("zyx"), mb.planar("z"), mb.free())
 SEEDS = range(200)
+KERNELS = ("emh-ldl", "emh-lu", "dah", "hzu")
+TREES = {"chain of 2": (mb.zoo.chain, 2), "chain of 10": (mb.zoo.chain, 10), "chain of 30": (mb.zoo.chain, 30),
+         "carousel of 20": (mb.zoo.carousel, 20), "binary tree of 15": (mb.zoo.binary_tree, 15)}
 
 
 def counts(model: mb.Model) -> tuple[int, int]:
@@ -28,7 +32,8 @@ def random_trees(n: int) -> list[float]:
     return [executed / formula for executed, formula in found]
 
 
-if __name__ == "__main__":
+def joints_table() -> str:
+    """Chains of every joint."""
     rows = []
     for joint in JOINTS:
         executed, printed = {}, {}
@@ -36,13 +41,33 @@ if __name__ == "__main__":
             executed[n], printed[n] = counts(mb.zoo.chain(n, joint=joint))
         rows.append([joint.kind, joint.nv, f"{executed[2] / printed[2]:.2f}", f"{executed[20] / printed[20]:.2f}",
                      round(executed[20] / 20), round(printed[20] / 20)])
-    print(markdown(["joint", "dofs", "N = 2", "N = 20", "operations per body, N = 20", "EMH formula per body, N = 20"],
-                   rows))
-    executed, printed = counts(mb.zoo.pipelayer())
-    print(f"\nThe pipelayer: {executed / printed:.2f}.\n")
+    return markdown(["joint", "degrees of freedom", "N = 2", "N = 20", "operations per body, N = 20",
+                     "EMH formula per body, N = 20"], rows)
+
+
+def random_table() -> str:
+    """Random trees."""
     rows = []
     for n in (2, 3, 4, 8, 20):
         ratios = random_trees(n)
         rows.append([n, f"{sum(ratios) / len(ratios):.2f}", f"{max(ratios):.2f}",
                      f"{sum(x >= 1.0 for x in ratios)} of {len(ratios)}"])
-    print(markdown(["random trees, N", "mean", "largest", "above 1"], rows))
+    return markdown(["random trees, N", "mean", "largest", "above 1"], rows)
+
+
+def kernels_table() -> str:
+    """Flops of all kernels; the least in bold."""
+    rows = []
+    for name, (make, n) in TREES.items():
+        for joint in (mb.revolute("z"), mb.universal("x", "y"), mb.ball(), mb.free()):
+            model = make(n, joint=joint)
+            flops = [mb.flops.count(model, kernel).total for kernel in KERNELS]
+            rows.append([name, joint.kind, *(f"**{x}**" if x == min(flops) else x for x in flops)])
+    return markdown(["tree", "joints", *KERNELS], rows)
+
+
+if __name__ == "__main__":
+    options = arguments(__doc__.splitlines()[0], publishes=True)
+    for mark, table in (("pipelayer", mb.flops.report(mb.zoo.pipelayer(), measure=False).to_markdown()),
+                        ("joints", joints_table()), ("random", random_table()), ("kernels", kernels_table())):
+        publish(options, "docs/theory/executed.md", f"bench/flops.py {mark}", table, "python bench/flops.py")

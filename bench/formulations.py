@@ -1,11 +1,11 @@
 """Every formulation against the others and against Pinocchio, as ratios of one run.
 
-    python bench/formulations.py [--quick]
+    python bench/formulations.py [--quick | --write]
 
-Prints Markdown tables: how each Hamiltonian method grows with the number of bodies on a chain, a carousel and a binary
-tree; joint accelerations and inverse dynamics as parts of the time of `pin.aba` and `pin.rnea`; "dah" against "emh-ldl"
-on carousels; and "auto" against the best method on bundles of chains. All methods run inside compiled code; competitors
-take turns.
+Prints Markdown tables, and with `--write` puts them into docs/theory/formulations.md: how each Hamiltonian method grows
+with the number of bodies on a chain, a carousel and a binary tree; joint accelerations and inverse dynamics as parts of
+the time of `pin.aba` and `pin.rnea`; "dah" against "emh-ldl" on carousels; and "auto" against the best method on
+bundles of chains. All methods run inside compiled code; competitors take turns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 import pinocchio as pin
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 from kernels import JOINTS, bundle, dynamics_call, rhs_call
 from peers import pinocchio_model
 
@@ -52,7 +52,7 @@ def growth_table(repeats, sizes, limit=0.2):
             cells = [f"{1e6 * np.median(times[n]):.1f}" if n in able else "" for n in sizes]
             exponent = np.median(np.log(times[n2] / times[n1])) / np.log(n2 / n1)
             rows.append([shape, name, *cells, f"{exponent:.2f} ({n1} to {n2})"])
-    print(markdown(["revolute joints", "method", *(f"N = {n}, us" for n in sizes), "exponent of N"], rows))
+    return markdown(["revolute joints", "method", *(f"N = {n}, us" for n in sizes), "exponent of N"], rows)
 
 
 def dynamics_table(repeats, sizes):
@@ -75,8 +75,8 @@ def dynamics_table(repeats, sizes):
             cells = [f"{ratio(times, name, 'aba'):.2f}" if name in times else "" for name in ACCELERATIONS]
             rows.append([shape, n, *cells, f"{ratio(times, 'inverse dynamics', 'rnea'):.2f}",
                          f"{1e6 * np.median(times['aba']):.1f}", f"{1e6 * np.median(times['rnea']):.1f}"])
-    print(markdown(["revolute joints", "N", *(f"{name} / aba" for name in ACCELERATIONS), "inverse dynamics / rnea",
-                    "pin.aba in us", "pin.rnea in us"], rows))
+    return markdown(["revolute joints", "N", *(f"{name} / aba" for name in ACCELERATIONS), "inverse dynamics / rnea",
+                    "pin.aba in us", "pin.rnea in us"], rows)
 
 
 def carousel_table(repeats, sizes):
@@ -86,7 +86,7 @@ def carousel_table(repeats, sizes):
         times = rhs_seconds(mb.zoo.carousel(n), ("dah", "emh-ldl"), repeats)
         micro = [f"{1e6 * np.median(values):.2f}" for values in times.values()]
         rows.append([n, *micro, f"{ratio(times, 'dah', 'emh-ldl'):.2f}"])
-    print(markdown(["carousel of N revolute bodies", "dah, us", "emh-ldl, us", "dah / emh-ldl"], rows))
+    return markdown(["carousel of N revolute bodies", "dah, us", "emh-ldl, us", "dah / emh-ldl"], rows)
 
 
 def loss(model, chosen, able, repeats):
@@ -117,19 +117,21 @@ def auto_table(repeats, chains, lengths):
             rows.append(["a hub" if hub else "the ground", dofs, len(losses),
                          ", ".join(f"{name} {count}" for name, count in taken.items()),
                          f"{np.mean(losses):.1%}", f"{worst - 1.0:.1%} ({where})"])
-    print(markdown(["c chains of length L on", "dofs a joint", "trees", "auto takes", "slower than the best, mean",
-                    "largest"], rows))
+    return markdown(["c chains of length L on", "dofs a joint", "trees", "auto takes", "slower than the best, mean",
+                    "largest"], rows)
 
 
 if __name__ == "__main__":
-    options = arguments("all formulations")
+    options = arguments("all formulations", publishes=True)
     quick = options.quick
-    turns = 7 if quick else 31
-    growth_table(5 if quick else 11, (25, 50, 100, 200) if quick else (25, 50, 100, 200, 400, 800))
-    print()
-    dynamics_table(turns, (30,) if quick else (10, 30, 100))
-    print()
-    carousel_table(turns, (10, 100) if quick else (10, 30, 100, 300, 1000))
-    print()
-    grid = (1, 2, 4, 12) if quick else range(1, 13)
-    auto_table(5 if quick else 11, grid, grid)
+    turns, grid = 7 if quick else 31, (1, 2, 4, 12) if quick else range(1, 13)
+    sizes = (25, 50, 100, 200) if quick else (25, 50, 100, 200, 400, 800)
+    tables = {
+        "growth": partial(growth_table, 5 if quick else 11, sizes),
+        "dynamics": partial(dynamics_table, turns, (30,) if quick else (10, 30, 100)),
+        "carousel": partial(carousel_table, turns, (10, 100) if quick else (10, 30, 100, 300, 1000)),
+        "auto": partial(auto_table, 5 if quick else 11, grid, grid),
+    }
+    for name, table in tables.items():
+        publish(options, "docs/theory/formulations.md", f"bench/formulations.py {name}", table(),
+                "python bench/formulations.py")

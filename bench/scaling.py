@@ -1,9 +1,12 @@
-"""Time against the number of bodies: chains, carousels and binary trees with joints of 1, 2 and 3 dofs.
+"""Time against the number of bodies: chains, carousels and binary trees with joints of 1, 2, 3 and 6 dofs.
 
-    python bench/scaling.py [--quick] [--integrate] [--out FOLDER]
+    python bench/scaling.py [--quick] [--integrate] [--steps 100] [--out FOLDER] [--write]
 
-Every method of mbkern, and where installed `pin.aba` (Pinocchio) and `mj_forward` (MuJoCo). Prints the fitted growth
-exponents and the claims of the papers with what was measured for them; writes CSV files and figures to a folder.
+The six methods of the papers, and where installed `pin.aba` (Pinocchio) and `mj_forward` (MuJoCo). Prints the fitted
+growth exponents and the claims of the papers with what was measured for them; writes CSV files and figures to a folder.
+With `--integrate` these are figures 6 to 8 of the English paper: runs of RK4 with a given number of steps ("fixed"),
+adaptive ones ("integration"), and what a step and the call around the steps cost apart. `--write` puts the claims and
+the exponents into docs/theory/formulations.md.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from common import markdown, publish
 
-from mbkern.flops.scaling import QUICK_SIZES, SIZES, claims_table, study
+from mbkern.flops.scaling import FAMILIES, QUICK_SIZES, SIX, SIZES, STEP, STEPS, claims_table, study
 
 PINOCCHIO_LIMIT = 260  # dofs: its data hold tensors of dofs^3 numbers, half a gigabyte here
 
@@ -59,6 +63,22 @@ def mujoco_call(model):
     return lambda: mujoco.mj_forward(peer.model, peer.data)
 
 
+def steps_table(result, most):
+    """Microseconds of a step of RK4, and the exponents of their growth."""
+    rows = []
+    for dofs in sorted({m.dofs for m in result.measurements}):
+        for family in FAMILIES:
+            cells = []
+            for method in SIX:
+                N, ns = result.times(family, dofs, method, STEP)
+                exponent = result.exponent(family, dofs, method, STEP)
+                small = f"{ns[0] / 1e3:.2f} / " if len(N) else ""
+                large = f"{ns[-1] / 1e3:.1f}" + (f" (N = {N[-1]})" if N[-1] < most else "") if len(N) else "-"
+                cells.append(f"{small}{large}, " + ("-" if exponent is None else f"{exponent:.2f}"))
+            rows.append([dofs, family, *cells])
+    return markdown(["dofs a joint", "tree", *SIX], rows)
+
+
 KNOWN = {"pin.aba": ("pinocchio", pinocchio_call), "mj_forward": ("mujoco", mujoco_call)}
 PEERS = {name: call for name, (module, call) in KNOWN.items() if importlib.util.find_spec(module)}
 
@@ -66,10 +86,15 @@ PEERS = {name: call for name, (module, call) in KNOWN.items() if importlib.util.
 def main():
     parser = argparse.ArgumentParser(description="time against the number of bodies")
     parser.add_argument("--quick", action="store_true", help="at most 64 bodies")
-    parser.add_argument("--integrate", action="store_true", help="time integrations over 0.1 s of motion as well")
+    parser.add_argument("--integrate", action="store_true", help="time runs as well: 0.1 s adaptively, and RK4")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"of runs by RK4 (default: {STEPS})")
+    parser.add_argument("--write", action="store_true", help="put the tables into the documentation; with --integrate")
     parser.add_argument("--out", default="scaling", help="folder for CSV files and figures (default: scaling)")
     options = parser.parse_args()
-    result = study(sizes=QUICK_SIZES if options.quick else SIZES, peers=PEERS, integrate=options.integrate,
+    if options.write and not options.integrate:
+        parser.error("--write: the documentation has the figures of runs; add --integrate")
+    sizes = QUICK_SIZES if options.quick else SIZES
+    result = study(sizes=sizes, peers=PEERS, integrate=options.integrate, steps=options.steps,
                    seconds=0.005 if options.quick else 0.03)
     print("| family | dofs | method | what | largest N | microseconds | time ~ N^b |\n" + "|---" * 7 + "|")
     for curve in result.curves():
@@ -79,7 +104,11 @@ def main():
         print("| " + " | ".join(map(str, curve)) + f" | {N[-1]} | {ns[-1] / 1e3:.1f} | {fitted} |")
     print()
     claims = result.claims()
-    print(claims_table(claims))
+    command = " ".join(["python bench/scaling.py", *(["--quick"] if options.quick else []), "--integrate"])
+    publish(options, "docs/theory/formulations.md", "bench/scaling.py claims", claims_table(claims), command)
+    if options.integrate:
+        steps = steps_table(result, max(sizes))
+        publish(options, "docs/theory/formulations.md", "bench/scaling.py steps", steps, command)
     for path in result.write(options.out, claims):
         print(path)
 

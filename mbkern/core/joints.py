@@ -7,7 +7,8 @@ along one. All other files are written on these functions alone (but the hot pat
     configuration   `put_frames`, `put_frame_of`: X(q);   `put_rates`, `put_node_rates`: qdot = N(q) u
     twists          `twist`: e;   `put_momentum`: M e of a rigid body;   `inertia_along`: how large M is along e
     motion          `add_rates`, `add_drive_rate`: v += e rate;   `put_motion`: v and its drift wr
-    forces          `add_projection`, `put_projection`: e^T F;   `put_momentum_rates`: e^T (F* - Omega mu)
+    forces          `add_projection`, `put_projection`, `put_world_projection`: e^T F;
+                    `put_momentum_rates`: e^T (F* - Omega mu)
     elimination     `eliminate`: U = M* e, D = e^T U + r, y = (p - e^T phi) / D, and what is left for the parent;
                     `eliminate_again`: the same of other p with the pivots that are there;
                     `recover`: rate = y - U^T (C v_k) / D and v = C v_k + e rate
@@ -386,6 +387,22 @@ def put_projection(block, c, F, count, out, at):
             axis = 6 - dofs(block, c) + a
             put(out, at + a, F[0][0] if axis == 0 else F[0][1] if axis == 1 else F[0][2] if axis == 2 else
                 F[1][0] if axis == 3 else F[1][1] if axis == 4 else F[1][2])
+
+
+@inline
+def put_world_projection(block, c, E, F, out, at):
+    """e^T F of all dofs for a force F in world axes, E those of the node: no more products than its kind needs."""
+    kind = whole(block, c + KIND)
+    if kind == REVOLUTE:
+        put(out, at, dot(E[2], F[1]))
+    elif kind == PRISMATIC:
+        put(out, at, dot(E[2], F[0]))
+    elif kind == SCREW:
+        put(out, at, fma(get(block, c + PITCH), dot(E[2], F[0]), dot(E[2], F[1])))
+    elif kind == BALL:
+        put3(out, at, mul(E, F[1]))
+    elif kind == FREE:
+        put_pair(out, at, (mul(E, F[0]), mul(E, F[1])))
 
 
 @inline

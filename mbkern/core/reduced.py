@@ -28,7 +28,7 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
     add_drive_rate, add_projection, add_rates, dofs, inertia_along, put_drive_margins, put_momentum, put_momentum_rates,
-    put_projection, put_rates,
+    put_projection, put_rates, put_world_projection,
 )
 from .layout import (
     BEFORE, BRANCH_LEAF, CASE, CHAINED_LEAF, DEPTH, GRAVITY, INERTIA, MASS, MASS_ROW, MOMENT, N_BEFORE, N_DRIVES,
@@ -40,7 +40,7 @@ from .number import fma, get, put, smaller, whole
 from .passing import add_to_parent, at_parent, put_carried
 from .rotors import armature
 from .spatial import ZERO6, rigid_times, scale6, shift_force, trace
-from .vec3 import dot, mul, tmul
+from .vec3 import tmul
 from .world_axes import is_outermost
 
 
@@ -112,13 +112,8 @@ def put_row(block, i, length, F, at, work):
     while length > 0:
         F = shift_force(get3(work, work_row(i) + W_WAY), F)
         i = whole(block, node_row(i) + PARENT)
-        c, E = node_row(i), get33(work, work_row(i) + W_AXES)
-        first = whole(block, c + DEPTH)
-        if whole(block, c + CASE) < OTHER:
-            put(work, at + first, dot(E[2], F[1]))
-        else:
-            put_projection(block, c, (mul(E, F[0]), mul(E, F[1])), length - first, work, at + first)
-        length = first
+        length = whole(block, node_row(i) + DEPTH)
+        put_world_projection(block, node_row(i), get33(work, work_row(i) + W_AXES), F, work, at + length)
 
 
 @inline

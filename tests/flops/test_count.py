@@ -58,7 +58,8 @@ def test_emh_is_linear_and_hardly_knows_the_structure(joint):
     ("dah", mb.zoo.chain, 3), ("dah", mb.zoo.carousel, 1), ("hzu", mb.zoo.chain, 1), ("hzu", mb.zoo.carousel, 3),
 ])
 def test_growth_of_the_reductions(method, family, degree):
-    totals = np.array([mb.flops.count(family(n), method).total for n in range(2, 8)])
+    # two bodies need no axes of the world, in which rows of the mass matrix go to the root from their second node on
+    totals = np.array([mb.flops.count(family(n), method).total for n in range(3, 9)])
     assert np.all(np.diff(totals, degree + 1) == 0) and np.all(np.diff(totals, degree) > 0)
 
 

@@ -13,7 +13,19 @@ from mbkern import plain
 from mbkern.cli import COMMANDS, parser
 from mbkern.cli.models import model_named
 from mbkern.errors import MbkernError, MethodError, ModelError
-from mbkern.flops.scaling import EVALUATION, INTEGRATION, SIX, STEP, Measurement, Study, flop_polynomial, study
+from mbkern.flops.scaling import (
+    CALL,
+    EVALUATION,
+    FIXED,
+    INTEGRATION,
+    SIX,
+    STEP,
+    Measurement,
+    Study,
+    _judged,
+    flop_polynomial,
+    study,
+)
 from mbkern.methods import METHODS
 
 
@@ -122,6 +134,24 @@ def test_claims_can_fail():
     assert Study(tuple(made_up(lambda N: N)))._growth("", "dah", 1, ("chain",), 3).verdict == "not measured"
 
 
+def test_growth_is_judged_by_steps_where_there_are_some():
+    """A call of 5 us hides linear growth from evaluations, not from steps."""
+    points = made_up(lambda N: 5000.0 + 90.0 * N)
+    assert Study(tuple(points))._growth("", "emh-ldl", 1, ("chain",), 1).verdict == "confirmed for flops, not for times"
+    steps = [Measurement(m.family, m.dofs, m.bodies, m.method, STEP, 360.0 * m.bodies) for m in points]
+    judged = Study((*points, *steps))._growth("", "emh-ldl", 1, ("chain",), 1)
+    assert judged.verdict == "confirmed" and "time of a step like N^1.00" in judged.measured
+
+
+@pytest.mark.parametrize(("ratios", "verdict"), [
+    ((1.0, 1.05, 0.95, 1.2, 1.3, 1.4), "confirmed"),
+    ((1.4, 1.3, 1.2, 1.2, 1.3, 1.4), "confirmed above three dofs, not below"),
+    ((1.0, 1.0, 1.0, 1.2, 1.3, 1.5), "confirmed below, not above three dofs"), ((4, 3, 3, 2, 2, 2), "not confirmed"),
+    ((1.0, 1.0, 1.0, 0.9, 1.2, 1.2), "confirmed below, not above three dofs")])
+def test_the_judge_of_ldl_against_lu(ratios, verdict):
+    assert _judged(dict(enumerate(ratios, 1))) == verdict
+
+
 def test_flop_polynomials():
     for method, family, expected in (("emh-ldl", "binary tree", 1), ("dah", "chain", 3), ("dah", "carousel", 1),
                                      ("hzu", "chain", 1), ("hzu", "carousel", 3)):
@@ -136,19 +166,22 @@ def test_study_and_its_files(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     peers = {"nothing": lambda model: lambda: None, "cannot": lambda model: None}
-    result = study(dofs=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, seconds=0.002)
-    assert len(result.measurements) == 3 * 3 * (3 * len(SIX) + 1)
-    assert all(m.nanoseconds > 0 for m in result.measurements)
+    result = study(dofs=(1,), sizes=(2, 4, 8), peers=peers, integrate=True, span=0.01, steps=40, seconds=0.002)
+    assert len(result.measurements) == 3 * 3 * (5 * len(SIX) + 1)
+    assert all(m.nanoseconds > 0 for m in result.measurements if m.what != CALL)  # which is a difference
     # four evaluations without four calls from Python, which cost most of the time of so small a tree
     step, rhs = (result.times("chain", 1, "emh-ldl", what)[1][0] for what in (STEP, EVALUATION))
     assert step < 4 * rhs
+    run, call = (result.times("chain", 1, "emh-ldl", what)[1][0] for what in (FIXED, CALL))
+    assert abs(call + 40 * step - run) < 1e-6 * run
     paths = result.write(tmp_path)
     assert {path.name for path in paths} >= {"scaling.csv", "exponents.csv", "claims.md", "evaluation.png",
-                                             "evaluation.svg", "integration.png"}
+                                             "evaluation.svg", "integration.png", "fixed.png", "step.png",
+                                             "call.png"}
     with (tmp_path / "scaling.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(result.measurements) and rows[0]["family"] == "chain"
-    assert {row["what"] for row in rows} == {EVALUATION, INTEGRATION, STEP}
+    assert {row["what"] for row in rows} == {EVALUATION, INTEGRATION, FIXED, STEP, CALL}
     from matplotlib import pyplot as plt
 
     picture = plt.imread(tmp_path / "evaluation.png")
@@ -163,6 +196,8 @@ def test_study_bad_input():
         study(("ring",), (1,), (2,))
     with pytest.raises(ModelError, match="n: expected the dofs"):
         study(("chain",), (9,), (2,))
+    with pytest.raises(ModelError, match="steps: expected at least 2"):
+        study(("chain",), (1,), (2,), steps=1)
     with pytest.raises(MethodError, match="method: expected one of"):
         study(("chain",), (1,), (2,), ("emh",))
 
