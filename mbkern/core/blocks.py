@@ -7,10 +7,10 @@ A body's row of blocks (after the general workspace) holds its frame in its pare
 """
 
 from .jit import inline, kernel
-from .joints import drive_of, dofs, is_driven, put_frames, twist, unit_twist
+from .joints import drive_of, dofs, is_driven, put_columns, put_frames, twist, unit_twist
 from .layout import (
-    BODY_DOFS, BODY_G, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, KIND, N_BODIES, N_DRIVES,
-    N_JOINT_NODES, PRISMATIC, REVOLUTE, VI, W_G,
+    BODY_DOFS, BODY_G, BODY_MASS, BODY_MOMENT, BODY_PARENT, BODY_V, FIRST_NODE, GRAVITY, N_BODIES, N_DRIVES,
+    N_JOINT_NODES, VI, W_G,
     body_row, get3, get_frame, get_pair, node_row, put3, put_frame, put_pair, speeds_at, work_row, work_size,
 )
 from .drives import evaluate_drives
@@ -19,7 +19,7 @@ from .records import A as R_A, A_Q as R_A_Q, A_T as R_A_T, C as R_C, F as R_F, R
 from .spatial import (
     ZERO6, add6, compose, dot6, motion_to_child, omega_times, omega_transposed_times, relative, scale6, sub6,
 )
-from .vec3 import ZERO3, cross, mul, scale
+from .vec3 import cross, mul, scale
 
 B_G, B_VR, B_A = 0, 12, 18  # frame 12, drift 6, columns of A 36
 BLOCKS = 54
@@ -28,19 +28,6 @@ BLOCKS = 54
 @inline
 def blocks_row(block, b):
     return work_size(block) + b * BLOCKS
-
-
-@inline
-def put_columns(block, c, X, at, work):
-    """X e of the dofs of a node: columns of A at place `at` of the workspace; zeros of a hinge's twist are literal."""
-    kind = whole(block, c + KIND)
-    if kind == REVOLUTE:
-        put_pair(work, at, motion_to_child(X, (ZERO3, (0.0, 0.0, 1.0))))
-    elif kind == PRISMATIC:
-        put_pair(work, at, motion_to_child(X, ((0.0, 0.0, 1.0), ZERO3)))
-    else:
-        for j in range(dofs(block, c)):
-            put_pair(work, at + 6 * j, motion_to_child(X, twist(block, c, j)))
 
 
 @inline

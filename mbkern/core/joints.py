@@ -5,7 +5,8 @@ along one. All other files are written on these functions alone (but the hot pat
 
     structure       `dofs`, `is_driven`, `drive_of`, `quaternion_place`, `drops_rotor`, `vanishes`
     configuration   `put_frames`, `put_frame_of`: X(q);   `put_rates`, `put_node_rates`: qdot = N(q) u
-    twists          `twist`: e;   `put_momentum`: M e of a rigid body;   `inertia_along`: how large M is along e
+    twists          `twist`: e;   `put_columns`: C e;   `put_momentum`: M e of a rigid body;
+                    `inertia_along`: how large M is along e
     motion          `add_rates`, `add_drive_rate`: v += e rate;   `put_motion`: v and its drift wr
     forces          `add_projection`, `put_projection`, `put_world_projection`: e^T F;
                     `put_momentum_rates`: e^T (F* - Omega mu)
@@ -34,7 +35,7 @@ from .layout import (
 from .number import fma, get, one_if, put, sincos, smaller, whole
 from .spatial import (
     add6, axpy6, column_az, column_lz, dot6, downdate, eliminate_angular, eliminate_az, eliminate_lz,
-    force_to_parent, inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, omega_times,
+    force_to_parent, inertia_times, inertia_to_parent, ldl3, ldl3_solve, mass_to_parent, motion_to_child, omega_times,
     omega_transposed_times, pivot_margin, scale6, sub6, trace,
 )
 from .vec3 import ZERO3, add, axpy, cross, dot, matmul, mul, neg, sadd, scale, sub, tmul
@@ -217,6 +218,20 @@ def twist(block, c, a):
     kind, n = whole(block, c + KIND), dofs(block, c)
     e, t = unit_twist(6 - n + a if n > 1 else 2 if kind == PRISMATIC or kind == DRIVEN_PRISMATIC else 5)
     return ((e[0], e[1], e[2] + get(block, c + PITCH)), t)
+
+
+@inline
+def put_columns(block, c, X, at, work):
+    """C e of all dofs for a frame X in that of the node, at place `at` of the workspace; zeros of e are literal where
+    there is one dof."""
+    kind = whole(block, c + KIND)
+    if kind == REVOLUTE:
+        put_pair(work, at, motion_to_child(X, (ZERO3, (0.0, 0.0, 1.0))))
+    elif kind == PRISMATIC:
+        put_pair(work, at, motion_to_child(X, ((0.0, 0.0, 1.0), ZERO3)))
+    else:
+        for j in range(dofs(block, c)):
+            put_pair(work, at + 6 * j, motion_to_child(X, twist(block, c, j)))
 
 
 @inline

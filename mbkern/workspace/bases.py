@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import plain
 from ..core import constants as L
 from ..core.spatial import PIVOT_TOLERANCE
 from ..inputs import Array
@@ -46,7 +47,7 @@ def _put(bases: Array, rows: np.ndarray, bodies: Array, nodes: Array, n: int) ->
     Q, R = np.tile(np.eye(6), (count, 1, 1)), np.empty((count, n, 6))  # columns one after the other
     margins = np.empty((count, n))
     for j in range(n):
-        R[:, j] = transposed_times(bodies, in_body(bodies, twists(nodes, n, j)))
+        R[:, j] = transposed_times(bodies, in_body(bodies, twists(nodes, j)))
         margins[:, j] = np.sum(R[:, j] ** 2, axis=1)
     for j in range(n):
         v = R[:, j].copy()
@@ -70,15 +71,15 @@ def _put(bases: Array, rows: np.ndarray, bodies: Array, nodes: Array, n: int) ->
         bases[rows, at:at + 6] = times(bodies, Q[:, n + a])
 
 
-def twists(nodes: Array, n: int, a: int) -> Array:
-    """The unit twist of the a-th dof of each node, as `mbkern.core.joints.twist`."""
-    e = np.zeros((len(nodes), 6))
-    if n > 1:
-        e[:, 6 - n + a] = 1.0
-    else:
-        slides = nodes[:, L.KIND] == L.PRISMATIC
-        e[slides, 2], e[~slides, 5] = 1.0, 1.0
-    e[:, 2] += nodes[:, L.PITCH]
+def twists(nodes: Array, a: int) -> Array:
+    """The unit twist of the a-th dof of each node, by `mbkern.core.joints.twist`; pitch aside that of its kind."""
+    twist = plain.load("joints").twist
+    e = np.empty((len(nodes), 6))
+    for kind in np.unique(nodes[:, L.KIND]):
+        some = nodes[:, L.KIND] == kind
+        one = nodes[some][0]
+        e[some] = np.concatenate(twist(one, 0, a))
+        e[some, 2] += nodes[some, L.PITCH] - one[L.PITCH]
     return e
 
 
