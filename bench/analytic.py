@@ -184,19 +184,20 @@ def main():
     options = arguments(__doc__.splitlines()[0], publishes=True)
     turns = 11 if options.quick else 31
 
-    def put(name, table):
-        publish(options, "docs/theory/analytic.md", f"bench/analytic.py {name}", table, "python bench/analytic.py")
+    def put(mark, table):
+        publish(options, "docs/theory/analytic.md", mark, table, "python bench/analytic.py")
 
     claims = []
-    for case in (cases.cart(), cases.box(), cases.satellite()):
+    for mark, case in (("bench/analytic.py cart", cases.cart()), ("bench/analytic.py box", cases.box()),
+                       ("bench/analytic.py satellite", cases.satellite())):
         counts, times, whole = measured(case, turns)
-        put(case.name, methods_table(case, counts, times, whole))
+        put(mark, methods_table(case, counts, times, whole))
         claims += [judge(case, seconds, what, chosen) for chosen in (PAPER, DEFAULT)
                    for what, seconds in (("right-hand side", times), ("run", whole))]
-    put("claims", claims_table(claims))
-    put("flops", operations_table())
-    put("large", large_table(turns))
-    put("appell", appell_table(turns, (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21))))
+    put("bench/analytic.py claims", claims_table(claims))
+    put("bench/analytic.py flops", operations_table())
+    put("bench/analytic.py large", large_table(turns))
+    put("bench/analytic.py appell", appell_table(turns, (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21))))
 
 
 if __name__ == "__main__":

@@ -127,11 +127,10 @@ if __name__ == "__main__":
     turns, grid = 7 if quick else 31, (1, 2, 4, 12) if quick else range(1, 13)
     sizes = (25, 50, 100, 200) if quick else (25, 50, 100, 200, 400, 800)
     tables = {
-        "growth": partial(growth_table, 5 if quick else 11, sizes),
-        "dynamics": partial(dynamics_table, turns, (30,) if quick else (10, 30, 100)),
-        "carousel": partial(carousel_table, turns, (10, 100) if quick else (10, 30, 100, 300, 1000)),
-        "auto": partial(auto_table, 5 if quick else 11, grid, grid),
+        "bench/formulations.py growth": partial(growth_table, 5 if quick else 11, sizes),
+        "bench/formulations.py dynamics": partial(dynamics_table, turns, (30,) if quick else (10, 30, 100)),
+        "bench/formulations.py carousel": partial(carousel_table, turns, (10, 100) if quick else (10, 30, 100, 300, 1000)),
+        "bench/formulations.py auto": partial(auto_table, 5 if quick else 11, grid, grid),
     }
-    for name, table in tables.items():
-        publish(options, "docs/theory/formulations.md", f"bench/formulations.py {name}", table(),
-                "python bench/formulations.py")
+    for mark, table in tables.items():
+        publish(options, "docs/theory/formulations.md", mark, table(), "python bench/formulations.py")
