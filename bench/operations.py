@@ -3,14 +3,16 @@
     python bench/operations.py [--quick] [--write] [--only mass] [--part one-state | batches]
 
 Chains of hinges, all called from Python, ours with `out=`. What has a counterpart with the same meaning is compared
-with it before it is timed. Batches are compared with a Python loop of Pinocchio's that keeps each array it gets;
-results that are objects inside Pinocchio's data (poses, forces of bodies) the loop leaves there, in its favour.
+with it before it is timed; what counts is processor time. Batches are compared with a Python loop of Pinocchio's that
+keeps each array it gets; results that are objects inside Pinocchio's data (poses, forces of bodies) the loop leaves
+there, in its favour.
 Derivatives have a script of their own, `derivatives.py`.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -265,7 +267,7 @@ def one_state(contests: list[Contest], rows: tuple[Row, ...], turns: int) -> str
         for row, cells, tail in zip(rows, table, tails, strict=True):
             check(c, row)
             times = interleaved({"ours": our_call(c, row), "theirs": lambda row=row, c=c: row.call(c, 0), "rhs": rhs},
-                                turns)
+                                turns, clock=time.thread_time)
             limits = LIMITS.get((row.name, optional(row)))
             cells.append(shown(ratio(times, "ours", "theirs"), limits[at] if limits else None))
             tail.append(shown(ratio(times, "ours", "rhs"), OVER_RHS.get(row.name)))
