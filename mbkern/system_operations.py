@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from . import inputs
 from .errors import ModelError, StateError
 from .inputs import Array
+from .model.checks import show
 from .operations import operation_named, with_nearest
 from .workspace import places
 from .workspace.calls import Call
@@ -923,8 +924,8 @@ def _is_vector(x: Any, n: int) -> bool:
 
 
 def _axes_code(axes: Any) -> int:
-    if axes not in AXES:
-        raise StateError(f"axes: expected one of {', '.join(AXES)}, got {axes!r}{with_nearest(axes, AXES)}")
+    if not isinstance(axes, str) or axes not in AXES:
+        raise StateError(f"axes: expected one of {', '.join(AXES)}, got {show(axes)}{with_nearest(axes, AXES)}")
     return AXES.index(axes)
 
 

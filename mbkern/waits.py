@@ -123,7 +123,7 @@ def announce_compiling(when: str = "auto") -> None:
     >>> mb.announce_compiling("auto")
     """
     global _setting
-    if when not in SETTINGS:
+    if not isinstance(when, str) or when not in SETTINGS:
         raise StateError(f"when: expected one of {', '.join(SETTINGS)}, got {when!r}")
     _setting = when
 

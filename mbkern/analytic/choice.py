@@ -77,7 +77,7 @@ def given_quasi(mechanism: Mechanism, ignored: tuple[Ignorable, ...], quasi: Any
                          f"{show(quasi)}") from None
     known = named_speeds(mechanism.system)
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise StateError(f"quasi: {show(name)} is not one of the speeds {', '.join(known)}")
     if len(names) != needed or len(set(names)) != needed:
         raise StateError(f"quasi: expected {needed} different quasi-velocities ({rule}), got {len(names)}: "

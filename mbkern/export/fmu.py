@@ -78,7 +78,7 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     if not isinstance(system, System):
         raise ExportError(f"system: expected a System, got {type(system).__name__}; mb.System(model) makes one")
     check_momenta(system, "fmu")
-    if version not in VERSIONS:
+    if not isinstance(version, str) or version not in VERSIONS:
         raise ExportError(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}")
     file, model = Path(path), system.model
     if file.suffix != ".fmu":

@@ -173,8 +173,9 @@ def chosen_operations(names: Sequence[str], model: Model) -> tuple[str, ...]:
     known = [*ABOUT, *STEPS, *OPERATIONS, *(CONSTRAINT_OPERATIONS if model.constraints else ())]
     given = (names,) if isinstance(names, str) else tuple(names)
     for name in given:
-        if name not in known:
-            hint = " (for models with constraints)" if name in CONSTRAINT_OPERATIONS else with_nearest(name, known)
+        if not isinstance(name, str) or name not in known:
+            hint = (" (for models with constraints)" if isinstance(name, str) and name in CONSTRAINT_OPERATIONS
+                    else with_nearest(name, known))
             raise ExportError(f"operations: expected some of {', '.join(known)}, got {name!r}{hint}")
         if model.constraints and name in OF_TREES:
             raise ExportError(f"operations: {name} would have to know the forces of the constraints "

@@ -73,7 +73,7 @@ def settings(model: Model, names: Sequence[str]) -> list[Setting]:
             made.append(Setting(name, name, -1, tuple(model.gravity.tolist())))
             continue
         body, _, what = str(name).rpartition(".")
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             hint = " (positions of joints cannot be set at run time: the frames of the kernels follow from them)" if (
                 what == "position") else ""
             raise ExportError(f'parameters: expected "gravity" or names such as "{model.body_names[0]}.mass" with one '

@@ -160,7 +160,7 @@ def count(
     True
     """
     model = checked_model(model)
-    if level not in LEVELS:
+    if not isinstance(level, str) or level not in LEVELS:
         raise MethodError(f"level: expected one of {', '.join(LEVELS)}, got {level!r}")
     some_q, some_u = model.random_state(0)
     q = some_q if q is None else inputs.configuration(q, model)

@@ -206,7 +206,7 @@ def selection_map(
     DDHHHHHH
     """
     n, columns, rows = _freedoms(n), _size(max_length, "max_length"), _size(max_chains, "max_chains")
-    if source not in SOURCES:
+    if not isinstance(source, str) or source not in SOURCES:
         raise ModelError(f"source: expected one of {', '.join(SOURCES)}, got {source!r}")
     if joint is None:
         joint = joint_of(n)
@@ -293,7 +293,7 @@ def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None
     for name in (left, right):
         if name not in (*ENGLISH, *RUSSIAN):
             raise ModelError(f"formula: expected one of {', '.join((*ENGLISH, *RUSSIAN))}, got {name!r}")
-    for N in range(1, limit + 1):
+    for N in range(1, _size(limit, "limit") + 1):
         values = formulas(structure(range(-1, N - 1), [n] * N))
         if values[left] < values[right]:
             return N

@@ -211,7 +211,7 @@ def _fit(features: list[list[int]], values: list[int], what: str) -> tuple[Fract
 
 
 def _known(formula: str) -> str:
-    if formula not in FORMULAS:
+    if not isinstance(formula, str) or formula not in FORMULAS:
         raise ModelError(f"formula: expected one of {', '.join(FORMULAS)}, got {formula!r}")
     return formula
 

@@ -343,7 +343,7 @@ def study(
     """
     names = SIX if methods is None else tuple(methods)
     for family in families:
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family not in FAMILIES:
             raise ModelError(f"families: expected {', '.join(FAMILIES)}, got {family!r}")
     if steps < 2:
         raise ModelError(f"steps: expected at least 2, so that a step can be told from a call, got {steps!r}")

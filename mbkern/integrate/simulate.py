@@ -59,7 +59,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     else:
         n_steps = options.fixed_steps(method, step, max_step, t_end - t0, t0)
         size = (t_end - t0) / n_steps
-    if gauge not in GAUGES:
+    if not isinstance(gauge, str) or gauge not in GAUGES:
         raise StateError(f"gauge: expected one of {', '.join(map(repr, GAUGES))}, got {gauge!r}")
     if model.constraints:
         begins = with_momenta(system, q0, p0, t0)

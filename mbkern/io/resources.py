@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
+from ..errors import ModelError
 from ..lazy import cached_property
+from ..model.checks import show
 
 SCHEMES = ("package://", "model://")
 
@@ -28,7 +30,11 @@ class Resources:
 
     def __init__(self, file: Path | None, package_dirs: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.file = file
-        self.package_dirs = [Path(folder) for folder in package_dirs]
+        try:
+            given = (package_dirs,) if isinstance(package_dirs, str | os.PathLike) else tuple(package_dirs)
+            self.package_dirs = [Path(folder) for folder in given]
+        except TypeError:
+            raise ModelError(f"package_dirs: expected folders, a list of paths, got {show(package_dirs)}") from None
         self._packages: dict[str, list[Path]] = {}
 
     @cached_property

@@ -102,8 +102,6 @@ def load_sdf(path_or_xml: str | bytes | PathLike[str], gravity: ArrayLike = (0.0
     document, source = xml.read(path_or_xml, "load_sdf")
     root = xml.parse(document, source)
     model = _only_model(root)
-    if isinstance(package_dirs, str | PathLike):
-        package_dirs = (package_dirs,)
     resources = Resources(Path(fspath(path_or_xml)) if source else None, package_dirs)  # type: ignore[arg-type]
     return _Reader(model, resources).build(gravity)
 

@@ -119,11 +119,9 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
     for word, value, known in (("mimic", mimic, ("gear", "free", "fix", "error")),
                                ("massless", massless, ("weld", "error")),
                                ("planar", planar, ("axis", "z"))):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             expected = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
             raise ModelError(f"load_urdf: {word} must be {expected}, got {checks.show(value)}")
-    if isinstance(package_dirs, str | PathLike):
-        package_dirs = (package_dirs,)
     document, source = xml.read(path_or_xml, "load_urdf")
     root = xml.parse(document, source)
     _refuse_other_formats(root)

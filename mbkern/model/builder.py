@@ -154,7 +154,7 @@ class ModelBuilder(ConstraintBuilder):
                 joint,
                 mass,
                 com,
-                checks.inertia(inertia, "inertia", bool(check_inertia)),
+                checks.inertia(inertia, "inertia", checks.flag(check_inertia, "check_inertia")),
                 checks.vector3(position, "position"),
                 checks.rotation(rotation, "rotation"),
                 springs := _per_freedom(stiffness, joint, "stiffness"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import pi
 
+from mbkern.model import checks
 from mbkern.model import joint as j
 from mbkern.model.builder import ModelBuilder
 from mbkern.model.drives import harmonic, polynomial
@@ -32,7 +33,7 @@ def knife_edge_cart(gravity: float = 9.81) -> Model:
     >>> mb.zoo.knife_edge_cart().coordinate_names
     ('x', 'theta1', 'bend')
     """
-    b = ModelBuilder(gravity=(0.0, 0.0, -gravity), name="knife_edge_cart")
+    b = ModelBuilder(gravity=(0.0, 0.0, -checks.number(gravity, "gravity")), name="knife_edge_cart")
     mass, length = 0.5, 0.2
     moment = mass * length**2 / 12.0
     bar = dict(mass=mass, com=(0.0, 0.0, -0.5 * length), inertia=(moment, moment, 0.0))
@@ -110,6 +111,7 @@ def appell_graph(moving: bool = False) -> Model:
     >>> mb.zoo.appell_graph(moving=True).coordinate_names
     ('alpha', 'beta', 'gamma', 'u')
     """
+    moving = checks.flag(moving, "moving")
     path = [j.translate("x", harmonic(0.3, 2.0)), j.translate("y", harmonic(0.2, 1.5, phase=0.5 * pi)),
             j.translate("z", polynomial([0.0, 0.0, 0.1])), j.rotate("z", harmonic(0.4, 1.0)),
             j.rotate("x", polynomial([0.0, 0.3]))] if moving else []

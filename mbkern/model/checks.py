@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from mbkern.errors import MbkernError, ModelError
+from mbkern import lazy
+from mbkern.errors import MbkernError, ModelError, NotEnoughMemoryError
 
 Vec3 = tuple[float, float, float]
 Mat3 = tuple[Vec3, Vec3, Vec3]
@@ -40,6 +41,8 @@ ROTATION_EXACT = 1e-14
 INERTIA_TOLERANCE = 1e-6
 #: Allowed negative principal moment relative to the trace: round-off only.
 INERTIA_ROUND_OFF = 1e-12
+#: Bytes of a body while a model is built, and the number of bodies that is not worth asking for memory.
+BODY_SIZE, MANY_BODIES = 4000, 100_000
 
 
 def show(value: object) -> str:
@@ -63,7 +66,7 @@ def near(name: str, known: Iterable[str]) -> str:
 def number(value: Any, what: str, error: type[MbkernError] = ModelError) -> float:
     """A finite float."""
     if type(value) is not float:
-        if isinstance(value, np.ndarray) and value.ndim == 0:
+        if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
             value = value.item()
         if type(value) is not int and (isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real)):
             raise error(f"{what}: expected a finite number, got {show(value)}")
@@ -77,16 +80,49 @@ def number(value: Any, what: str, error: type[MbkernError] = ModelError) -> floa
 
 
 def items(value: Any) -> list[Any] | tuple[Any, ...] | None:
-    """The entries of a list, tuple or array; None if `value` is nothing of the kind."""
+    """The entries of a list, tuple or array; None if `value` is nothing of the kind, or has entries without value."""
     if isinstance(value, list | tuple):
         return value
-    if isinstance(value, float | int | str):
+    if isinstance(value, float | int | str | np.ma.MaskedArray):
         return None
     try:
         entries = np.asarray(value).tolist()
     except (ValueError, TypeError):
         return None
     return entries if isinstance(entries, list) else None
+
+
+def count(value: Any, what: str, meaning: str = "a whole number", most: int = 2**53) -> int:
+    """A whole number from 1 to `most`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
+        raise ModelError(f"{what}: expected {meaning}, 1 to {most}, got {show(value)}")
+    return int(value)
+
+
+def bodies(value: Any, what: str, meaning: str = "the number of bodies") -> int:
+    """So many bodies as fit into memory."""
+    n = count(value, what, meaning)
+    if n > MANY_BODIES:
+        memory = lazy.module("integrate.memory")
+        if n * BODY_SIZE > memory.available():
+            raise NotEnoughMemoryError(f"{what}: {n} bodies need about {memory.gigabytes(n * BODY_SIZE)} of memory, "
+                                       f"{memory.gigabytes(memory.available())} are free")
+    return n
+
+
+def flag(value: Any, what: str, error: type[MbkernError] = ModelError) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise error(f"{what}: expected True or False, got {show(value)}")
+    return bool(value)
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """Random numbers of a seed, a new one each time for None."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ModelError(f"seed: expected a whole number, at least 0, or None, got {show(seed)}") from None
 
 
 def vector(value: Any, what: str, length: int | None = None) -> tuple[float, ...]:

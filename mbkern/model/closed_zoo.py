@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbkern.errors import ModelError
+from mbkern.model import checks
 from mbkern.model import joint as j
 from mbkern.model.builder import STANDARD_GRAVITY, ModelBuilder
 from mbkern.model.checks import number
@@ -52,7 +53,7 @@ def four_bar(cut: str = "rocker", gravity: ArrayLike = DOWN_Y) -> Model:
             "crank": [("rocker", None), ("coupler", "rocker"), ("crank", "coupler")],
             "coupler": [("crank", None), ("rocker", None), ("coupler", "rocker")],
             "ground": [("crank", None), ("coupler", "crank"), ("rocker", "coupler")]}
-    if cut not in ways:
+    if not isinstance(cut, str) or cut not in ways:
         raise ModelError(f"cut: expected one of {', '.join(ways)}, got {cut!r}")
     pins = {"rocker": ("coupler", "rocker", C), "crank": ("crank", "world", A), "coupler": ("coupler", "crank", B),
             "ground": ("rocker", "world", D)}
@@ -89,8 +90,7 @@ def n_four_bar(n: int = 2, gravity: ArrayLike = DOWN_Y) -> Model:
     >>> mb.zoo.n_four_bar(40).n_rows
     80
     """
-    if not isinstance(n, int) or n < 1:
-        raise ModelError(f"n: expected a positive integer, got {n!r}")
+    n = checks.bodies(n, "n", "the number of loops")
     builder, moment = ModelBuilder(gravity=gravity, name=f"n_four_bar{n}"), 1.0 / 12.0
     for i in range(n + 1):
         builder.add_body(f"crank{i}", "world", j.revolute("z"), 1.0, (0.0, 0.5, 0.0), (moment, 1e-6, moment),
@@ -195,8 +195,8 @@ def bricard(gravity: ArrayLike = DOWN_Y, cut: int = 5) -> Model:
     >>> mobility.freedoms, len(mobility.redundant)
     (1, 1)
     """
-    if cut not in range(6):
-        raise ModelError(f"cut: expected a number from 0 to 5, got {cut!r}")
+    if isinstance(cut, bool) or not isinstance(cut, int | np.integer) or not 0 <= cut <= 5:
+        raise ModelError(f"cut: expected a number from 0 to 5, got {checks.show(cut)}")
     corners = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1), (0, 0, 1)], float)
     axes = ["y", "z", "x", "y", "z", "x"]  # hinge k is at corner k; rod k goes from it to the next, rod 5 is the ground
     builder = ModelBuilder(gravity=gravity, name="bricard")
@@ -291,9 +291,9 @@ def planetary_gear(sun: int = 20, planet: int = 15, planets: int = 3) -> Model:
     >>> system.mobility(system.model.neutral()).freedoms
     1
     """
-    for value, what in ((sun, "sun"), (planet, "planet"), (planets, "planets")):
-        if not isinstance(value, int) or value < 1:
-            raise ModelError(f"{what}: expected a positive integer, got {value!r}")
+    sun = checks.count(sun, "sun", "the number of teeth", 10**6)
+    planet = checks.count(planet, "planet", "the number of teeth", 10**6)
+    planets = checks.bodies(planets, "planets", "the number of planets")
     ring, radius = sun + 2 * planet, 0.002 * (sun + planet)
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0), name="planetary_gear")
     builder.add_body("sun", "world", j.revolute("z"), 0.5, inertia=(2e-4, 2e-4, 4e-4))

@@ -90,7 +90,7 @@ class ConstraintBuilder:
         a, b = checks.label(body_a, f"{who}: body_a"), checks.label(body_b, f"{who}: body_b")
         if a == b:
             raise ModelError(f"{who}: body_a and body_b are both {a!r}; a loop connects two different bodies")
-        if kind not in LOOPS:
+        if not isinstance(kind, str) or kind not in LOOPS:
             raise ModelError(f"{who}: kind: expected one of {', '.join(LOOPS)}, got {checks.show(kind)}")
         _letter(axis, f"{who}: axis")
         places = (checks.vector3(position_a, f"{who}: position_a"), checks.vector3(position_b, f"{who}: position_b"),
@@ -252,7 +252,7 @@ class ConstraintBuilder:
         a, b = checks.label(body, f"{who}: body"), checks.label(on, f"{who}: on")
         if a == b:
             raise ModelError(f"{who}: body and on are both {a!r}; it must roll on another body")
-        if kind not in ("disc", "sphere"):
+        if not isinstance(kind, str) or kind not in ("disc", "sphere"):
             raise ModelError(f"{who}: kind: expected 'disc' or 'sphere', got {checks.show(kind)}")
         size, edge = checks.number(radius, f"{who}: radius"), checks.number(tube, f"{who}: tube")
         if size <= 0.0 or not 0.0 <= edge <= size:
@@ -261,7 +261,7 @@ class ConstraintBuilder:
             edge = size
         numbers = (size - edge, edge, checks.vector3(position, f"{who}: position"),
                    _with_z(checks.axis(axis, f"{who}: axis")), checks.vector3(plane_position, f"{who}: plane_position"),
-                   _with_z(checks.axis(normal, f"{who}: normal")), bool(slips))
+                   _with_z(checks.axis(normal, f"{who}: normal")), checks.flag(slips, f"{who}: slips"))
         self._constraints[name] = (a, b), lambda i, j: Rolling(name, i, j, *numbers)
         return name
 
@@ -324,7 +324,7 @@ class ConstraintBuilder:
 
 
 def _letter(value: Any, what: str) -> None:
-    if value not in AXES:
+    if not isinstance(value, str) or value not in AXES:
         raise ModelError(f"{what}: expected 'x', 'y' or 'z', got {checks.show(value)}; turn the frame for others")
 
 

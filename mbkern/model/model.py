@@ -486,7 +486,7 @@ class Model:
         >>> q.shape, u.shape
         ((3,), (3,))
         """
-        rng = np.random.default_rng(seed)
+        rng = checks.generator(seed)
         q = rng.uniform(-1.0, 1.0, self.nq)
         q[[at + place for at, element in self._placed_elements for place in element.slides]] *= 0.5
         parts = self.quaternion_offsets[:, None] + np.arange(4)
@@ -659,6 +659,7 @@ class Model:
               lifting: revolute [rotate x] (epsilon), 1500 kg
                 boom: prismatic [translate y] (y), 800 kg
         """
+        limit = checks.count(limit, "limit", "the number of bodies to list")
         children: dict[int, list[int]] = {}
         for i, parent in enumerate(self.parents.tolist()):
             children.setdefault(parent, []).append(i)

@@ -250,7 +250,10 @@ def _own_coordinates(model: Model, body: int) -> list[int]:
 def _numbers(value: Any, what: str, shape: str, fits: Callable[[Array], bool], count: int | None) -> Array:
     """Finite numbers for each state, in a shape that fits."""
     try:
-        array = np.array(value, dtype=np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu" or isinstance(value, np.ma.MaskedArray):
+            raise TypeError
+        array = np.array(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError(f"{what}: expected numbers of shape {shape} for B states, got {checks.show(value)}") from None
     if array.ndim == 0 or not fits(array) or array.shape[0] == 0:

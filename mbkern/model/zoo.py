@@ -138,6 +138,7 @@ def star(
     [-1, 0, 1, 2, 0, 4, 5]
     """
     chains, length = _count(chains, "chains"), _count(length, "length")
+    checks.bodies(chains * length, "chains * length")
     parents = [-1]
     for _ in range(chains):
         parents += [0, *range(len(parents), len(parents) + length - 1)]
@@ -172,15 +173,15 @@ def random_tree(
     24
     """
     n = _count(n)
-    rng = np.random.default_rng(seed)
+    rng = checks.generator(seed)
     parents = [-1, *(int(rng.integers(0, i)) for i in range(1, n))]
     if joints is None:
         chosen = [_random_joint(rng) for _ in range(n)]
         fallback = [_HINGE]
     else:
+        if not isinstance(joints, Sequence) or isinstance(joints, str | bytes) or not joints:
+            raise ModelError(f"joints: expected a list of joints to draw from, got {checks.show(joints)}")
         pool = [j.as_joint(entry) for entry in joints]
-        if not pool:
-            raise ModelError("joints: expected at least one joint to draw from, got an empty list")
         chosen = [pool[int(rng.integers(len(pool)))] for _ in range(n)]
         fallback = [entry for entry in pool if entry.nv]
     if fallback and not any(joint.nv for joint in chosen):
@@ -246,7 +247,7 @@ def _grow(
         rotation = np.tile(np.eye(3), (n, 1, 1))
         aside = np.zeros((n, 3))
     else:
-        rng = np.random.default_rng(seed)
+        rng = checks.generator(seed)
         size = rng.uniform((0.2, 0.1, 0.1), (0.5, 0.2, 0.2), (n, 3))
         mass = rng.uniform(0.5, 2.0, n)
         rotation = _rotations(rng, n)
@@ -315,6 +316,4 @@ def _random_joint(rng: np.random.Generator) -> Joint:
 
 
 def _count(n: Any, what: str = "n") -> int:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ModelError(f"{what}: expected the number of bodies, at least 1, got {checks.show(n)}")
-    return int(n)
+    return checks.bodies(n, what)

@@ -157,7 +157,7 @@ def viewer(shown: Any, t: Any = None, q: Any = None, *, path: str | PathLike[str
     """
     for word, value, known in (("theme", theme, ("auto", "light", "dark")),
                                ("layout", layout, ("auto", "side", "ghosts"))):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise MethodError(f"viewer: {word} must be one of {', '.join(map(repr, known))}, got {show(value)}")
     if isinstance(shown, Model):
         runs = [_own_run(shown, t, q)]

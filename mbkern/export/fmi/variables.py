@@ -73,7 +73,7 @@ def _words(value: Any, what: str, model: Model) -> list[str]:
               *[f"wrench.{name}" for name in model.body_names]] if what == "inputs"
              else ["energy", "u", *[f"pose.{name}" for name in frames]])
     for name in given:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             shown = ("\"tau\" (all joint forces), \"tau.DOF\" or \"wrench.BODY\"" if what == "inputs"
                      else "\"energy\", \"u\" (joint speeds) or \"pose.BODY\" (or a frame)")
             raise ExportError(f"{what}: expected some of {shown}, got {name!r}{with_nearest(name, known)}")
