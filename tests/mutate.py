@@ -36,12 +36,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Which tests claim which file, quick ones first. The first pattern that fits counts.
 _PLAIN = "tests/core/test_plain_kernels.py"
+_PLAIN_QUASI = "tests/core/test_plain_formulations.py"
 CLAIMS: list[tuple[str, list[str]]] = [
     ("core/layout.py", []),  # offsets: any consistent choice is right
     ("core/jit.py", ["tests/core/test_cache.py"]),
     ("core/numba_private.py", ["tests/core/test_compilers.py", "tests/core/test_cache.py"]),
-    ("core/quasi*.py", ["tests/analytic"]),
-    ("core/dense.py", ["tests/analytic"]),
+    ("core/quasi*.py", [_PLAIN_QUASI, "tests/analytic"]),
+    ("core/dense.py", [_PLAIN_QUASI, "tests/analytic"]),
     ("core/appell.py", [_PLAIN, "tests/analytic/test_appell.py"]),
     ("core/lanes.py", ["tests/batch/test_rhs_batch.py", "tests/batch/test_simulate_batch.py"]),
     ("core/rows.py", ["tests/batch/test_rhs_batch.py", "tests/batch/test_slots.py"]),
