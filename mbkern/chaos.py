@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import inputs
 from .errors import IntegrationError, StateError
 from .inputs import Array
 from .integrate import options
 from .integrate.tangents import refuse_dissipation, unit_state
-from .model.checks import show
+from .model.checks import number, show
 
 if TYPE_CHECKING:
     from .signatures import Load
@@ -99,9 +100,12 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     >>> bool(wild.exponents[0] > 0.5)
     True
     """
-    model, nv = system.model, system.model.nv
+    model = inputs.system(system).model
+    nv = model.nv
     span = options.positive(time, "time")
-    wait = 0.0 if transient == 0.0 else options.positive(transient, "transient")
+    wait = number(transient, "transient", StateError)
+    if wait < 0.0:
+        raise StateError(f"transient: expected seconds, not less than 0, got {wait:g}")
     method = options.integrator_named(integrator)
     every = min(1.0, 0.01 * span) if interval is None else options.positive(interval, "interval")
     k = 2 * nv if count is None else options.count(count, "count")

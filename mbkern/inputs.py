@@ -7,25 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from . import lazy
 from .core.checks import LIMIT
 from .errors import StateError
-from .model.arrays import Array, configuration, real_array, refuse_masked, vector
+from .model.arrays import Array, configuration, numbers, real_array, refuse_masked, vector
 from .model.checks import number, show
 from .model.model import Model
 
 __all__ = [
-    "Array", "columns", "configuration", "real_array", "refuse_masked", "results", "rows", "time", "vector", "wrenches",
+    "Array", "columns", "configuration", "numbers", "real_array", "refuse_masked", "results", "rows", "system", "time",
+    "vector", "wrenches",
 ]
+
+
+def system(value: Any) -> Any:
+    """A System."""
+    if not isinstance(value, lazy.module("system").System):
+        raise StateError(f"system: expected a System, got {show(value)}; mb.System(model) makes one of a model")
+    return value
 
 
 def columns(value: Any, what: str, n: int) -> Array:
     """Finite numbers of shape (n,), or (n, k) for k columns."""
-    try:
-        shape = np.shape(value)
-    except ValueError:  # ragged
-        shape = ()
-    wanted = (n, shape[1]) if len(shape) == 2 else (n,)
-    return _all_finite(real_array(value, what, wanted, f"{n} real numbers a column"), what)
+    array = numbers(value, what, f"{n} real numbers a column")
+    wanted = (n, array.shape[1]) if array.ndim == 2 else (n,)
+    return _all_finite(real_array(array, what, wanted, f"{n} real numbers a column"), what)
 
 
 def _all_finite(array: Array, what: str) -> Array:
@@ -59,11 +65,8 @@ def wrenches(value: Any, model: Model, what: str = "wrench") -> Array:
 
 def rows(value: Any, what: str, n: int) -> Array:
     """Finite numbers of shape (k, n), for any k."""
-    try:
-        k = len(value)
-    except TypeError:
-        k = 1
-    return _all_finite(real_array(value, what, (k, n), f"rows of {n} real numbers"), what)
+    array = numbers(value, what, f"rows of {n} real numbers")
+    return _all_finite(real_array(array, what, (len(array) if array.ndim else 1, n), f"rows of {n} real numbers"), what)
 
 
 def results(out: Any, names: Sequence[str], shapes: Sequence[tuple[int, ...]], order: str = "contiguous"

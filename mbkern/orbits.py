@@ -24,7 +24,7 @@ from .inputs import Array
 from .integrate import options
 from .integrate.events import Event, EventRecord
 from .integrate.tangents import in_coordinates, in_tangents, unit_state
-from .model.checks import show
+from .model.checks import flag, number, show
 from .model.model import Model
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     >>> round(orbit.period, 6), orbit.stable
     (2.139138, True)
     """
-    model = system.model
+    model = inputs.system(system).model
     y, T, t = unit_state(system, q0, p0, "periodic"), options.positive(period, "period"), inputs.time(t0)
-    keep = _knows_time(model, tau) if fixed_period is None else bool(fixed_period)
+    keep = _knows_time(model, tau) if fixed_period is None else flag(fixed_period, "fixed_period", StateError)
     if energy is not None and (keep or callable(tau) or model.damping.any()):
         raise StateError("energy: the machine is dissipative, driven or forced: its energy is none that an orbit keeps")
-    E = None if energy is None else float(energy)
+    E = None if energy is None else number(energy, "energy", StateError)
     winding = np.zeros(model.nq) if turns is None else inputs.vector(turns, "turns", model.coordinate_names)
     limit = options.positive(tolerance, "tolerance")
     how = integrator, step, rtol, atol, tau
@@ -220,10 +220,10 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
     >>> points.q.shape
     (5, 2)
     """
-    model, wanted = system.model, options.count(count, "count")
+    model, wanted = inputs.system(system).model, options.count(count, "count")
     limit, y, t = options.positive(longest, "longest"), unit_state(system, q0, p0, "poincare"), 0.0
     sense = Event(_always, direction).direction
-    named = _named(system, section, float(value)) if isinstance(section, str) else None
+    named = _named(system, section, number(value, "value", StateError)) if isinstance(section, str) else None
     if named is not None:
         event, j = Event(named[0]), named[1]  # which way it crosses is told by its speed
     else:

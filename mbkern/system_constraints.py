@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from . import inputs, plain
 from .errors import ModelError, StateError
 from .inputs import Array
-from .model.checks import near, number, show
+from .model.checks import near, number, several, show
 from .system_operations import Operations
 
 CLOSED = 1e-6  # a state whose loops are open or break by more (m, m/s, ...) is refused; what is less is rounding
@@ -208,6 +208,7 @@ class Constrained(Operations):
         """
         self._of_constraints()
         needed = self.inverse_dynamics(q, u, udot, t, wrench)
+        actuated = several(actuated, "actuated", StateError)
         places = [self.model.speed_index(name) for name in actuated]
         a, _ = self.constraint_matrix(q, t)
         directions = np.hstack([np.eye(self._nv)[:, places], a.T])

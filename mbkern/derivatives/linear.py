@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from .. import inputs
 from ..errors import ModelError, StateError
 from ..inputs import Array
-from ..model.checks import show
+from ..model.checks import several, show
 from ..model.model import Model
 from . import constrained
 from .jacobian import Jacobian, charts, turning_of_tangents
@@ -175,10 +175,8 @@ def moved(model: Model, q: Array, step: Array) -> Array:
 
 def _places(model: Model, names: Sequence[str | int], what: str) -> list[int]:
     """Numbers of dofs that are given by name or number."""
-    if isinstance(names, str):
-        names = [names]
     places = []
-    for name in names:
+    for name in several(names, what, StateError):
         if isinstance(name, str) and name in model.speed_names:
             places.append(model.speed_names.index(name))
         elif isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < model.nv:
@@ -237,8 +235,7 @@ def _outputs(A: Array, states: tuple[str, ...], names: Sequence[str], outputs: A
                 raise StateError(f"outputs: expected 'q:', 'p:' or 'u:' and the name of a dof "
                                  f"({', '.join(names)}), got {show(name)}")
         return np.array(rows).reshape(len(rows), size), tuple(outputs)
-    shape = np.shape(outputs)
-    C = inputs.real_array(outputs, "outputs", (shape[0] if shape else 1, 2 * nv), "rows of the matrix C")
+    C = inputs.rows(outputs, "outputs", 2 * nv)
     return C, tuple(f"y{k}" for k in range(len(C)))
 
 

@@ -22,7 +22,7 @@ from ..core import constants as L
 from ..errors import ModelError
 from ..identification.parameters import PLACES, six
 from ..inputs import Array
-from ..model.checks import show
+from ..model.checks import several, show
 from ..model.joint import Joint, translate
 from ..model.model import Body
 
@@ -105,8 +105,8 @@ def _wanted(model: Any, parameters: Any) -> list[tuple[int | None, str]]:
             wanted.append((None, "gravity"))
             continue
         index = model.body_index(body)
-        for kind in [kinds] if isinstance(kinds, str) else kinds:
-            if kind not in (*OF_BODY, *OF_JOINT):
+        for kind in several(kinds, f"parameters[{body!r}]"):
+            if not isinstance(kind, str) or kind not in (*OF_BODY, *OF_JOINT):
                 raise ModelError(f"parameters[{body!r}]: expected {', '.join(KINDS[:-1])}, got {show(kind)}")
             if kind in OF_JOINT and model.body_specs[index].joint.nv == 0:
                 raise ModelError(f"parameters[{body!r}]: {kind}: its {model.body_specs[index].joint.kind} joint has no "

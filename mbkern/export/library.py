@@ -19,6 +19,7 @@ from ..core.jit import STAMP
 from ..errors import ExportError, ExportWarning
 from ..inputs import Array
 from ..methods import CONSTRAINED_ACCELERATION, acceleration_named
+from ..model.checks import several
 from ..model.drives import Function as FunctionDrive
 from ..model.model import Model
 from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, Operation, with_nearest
@@ -171,7 +172,7 @@ def prefix_of(name: str) -> str:
 def chosen_operations(names: Sequence[str], model: Model) -> tuple[str, ...]:
     """Names of operations for a model, checked."""
     known = [*ABOUT, *STEPS, *OPERATIONS, *(CONSTRAINT_OPERATIONS if model.constraints else ())]
-    given = (names,) if isinstance(names, str) else tuple(names)
+    given = several(names, "operations", ExportError)
     for name in given:
         if not isinstance(name, str) or name not in known:
             hint = (" (for models with constraints)" if isinstance(name, str) and name in CONSTRAINT_OPERATIONS

@@ -13,6 +13,7 @@ from .. import lazy
 from ..core import constants as L
 from ..errors import ExportError
 from ..inputs import Array
+from ..model.checks import several
 from ..model.model import Model
 from ..model.vary import JOINT
 from ..operations import with_nearest
@@ -64,12 +65,13 @@ def settings(model: Model, names: Sequence[str]) -> list[Setting]:
     >>> settings(mb.zoo.pipelayer(), ["gravity"])[0].nominal
     (0.0, 0.0, -9.81)
     """
-    if isinstance(names, str):
-        names = [names]
+    names = several(names, "parameters", ExportError)
     known = ["gravity", *[f"{body}.{what}" for body in model.body_names for what in (*OF_BODY, *JOINT)]]
     made = []
-    for name in dict.fromkeys(names):
-        if name == "gravity":
+    for name in names:
+        if any(setting.name == name for setting in made):
+            continue
+        if isinstance(name, str) and name == "gravity":
             made.append(Setting(name, name, -1, tuple(model.gravity.tolist())))
             continue
         body, _, what = str(name).rpartition(".")

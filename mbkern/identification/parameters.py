@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import Array
+from ..errors import ModelError
+from ..inputs import Array, vector
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 #: Of each body: mass, first moment m c (kg m), inertia about the body origin (kg m^2), in body axes
 TEN = ("mass", "moment_x", "moment_y", "moment_z",
        "inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz")
+SLACK = 1e-9  # of the inertia about the body origin: what rounding may take from that about the centre of mass
 PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the six numbers of an inertia
 
 
@@ -58,13 +60,33 @@ def matrix_of(numbers: Array) -> Array:
 def with_parameters(model: Model, pi: Array) -> Model:
     """The model with other inertial parameters; a ModelError where they are those of no body."""
     specs = []
-    for body, row in zip(model.body_specs, np.asarray(pi, float).reshape(-1, 10), strict=True):
+    rows, before = vector(pi, "pi", names_of(model)).reshape(-1, 10), inertial_parameters(model).reshape(-1, 10)
+    for body, row, own in zip(model.body_specs, rows, before, strict=True):
+        if np.array_equal(row, own):  # also of a body that was let in although it is impossible
+            specs.append(body)
+            continue
         m = float(row[0])
         c = row[1:4] / m if m != 0.0 else np.zeros(3)
         J = matrix_of(row[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+        why = _why_impossible(row, J)
+        if why:
+            raise ModelError(f"body {body.name!r}: {why}; identify(..., consistent=True) keeps bodies possible")
         x, y, z = (tuple(line) for line in J.tolist())
         specs.append(replace(body, mass=m, com=tuple(c.tolist()), inertia=(x, y, z)))
-    return type(model)(model.name, tuple(model.gravity.tolist()), tuple(specs), model.frame_specs, model.visuals)
+    return type(model)(model.name, tuple(model.gravity.tolist()), tuple(specs), model.frame_specs, model.visuals,
+                       model.constraints)
+
+
+def _why_impossible(row: Array, J: Array) -> str:
+    """Why no body has these ten numbers, of which J is the inertia about the centre of mass; "" where one has."""
+    if row[0] < 0.0:
+        return f"its mass would be {row[0]:.6g} kg"
+    if row[0] == 0.0 and row[1:4].any():
+        return f"without mass its first moment would be {row[1:4].tolist()} kg m"
+    moments = np.linalg.eigvalsh(J)
+    if 0.5 * moments.sum() - moments[2] < -SLACK * float(np.abs(row[4:7]).sum()):  # implies that none is negative
+        return f"no body has principal moments {', '.join(f'{x:.6g}' for x in moments)} kg m^2"
+    return ""
 
 
 def pseudo_inertia(row: Array) -> Array:

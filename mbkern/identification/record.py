@@ -21,9 +21,9 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import least_squares
 
 from .. import inputs
-from ..errors import StateError
+from ..errors import ModelError, StateError
 from ..inputs import Array
-from ..model.checks import show
+from ..model.checks import several, show
 from .parameters import TEN, inertial_parameters, names_of, pseudo_inertia, ten_of, with_parameters
 
 if TYPE_CHECKING:
@@ -135,7 +135,10 @@ def identify(system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, tau: Arra
     >>> name in found.identifiable, bool(np.isclose(found[name], moment, rtol=1e-5))
     (True, True)
     """
-    model = system.model
+    model = inputs.system(system).model
+    if model.constraints:
+        raise ModelError(f"identify: not for models with constraints ({model.constraints[0].name!r}, ...) yet: their "
+                         "forces are in the record, too")
     t, q, u, tau = _record(model, t, q, u, tau)
     names, places = _chosen(model, parameters)
     if consistent and (np.bincount(places // 10) % 10).any():
@@ -154,7 +157,9 @@ def identify(system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, tau: Arra
 
 def _record(model: Model, t: Any, q: Any, u: Any, tau: Any) -> tuple[Array, Array, Array, Array]:
     """Times, states and forces; an error says what is wrong with them."""
-    times = inputs.real_array(t, "t", np.shape(t)[:1] or (1,), "increasing times")
+    times = inputs.numbers(t, "t", "increasing times, shape (K,)")
+    if times.ndim != 1:
+        raise StateError(f"t: expected increasing times, shape (K,), got shape {times.shape}")
     if times.size < 8:
         raise StateError(f"t: expected at least 8 samples, got {times.size}")
     if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
@@ -175,10 +180,8 @@ def _chosen(model: Model, parameters: Any) -> tuple[tuple[str, ...], Places]:
     every = names_of(model)
     if parameters is None:
         return every, np.arange(len(every))
-    if isinstance(parameters, str):
-        parameters = [parameters]
     chosen: list[str] = []
-    for name in parameters:
+    for name in several(parameters, "parameters", StateError):
         if isinstance(name, str) and name in model.body_names:
             chosen += [f"{name}.{what}" for what in TEN]
         elif isinstance(name, str) and name in every:

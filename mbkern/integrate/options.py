@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import MethodError, StateError
-from ..inputs import Array, refuse_masked
+from ..inputs import Array
+from ..inputs import numbers as numbers_of
 from ..model.checks import number, show
 from .kernels import plan as P
 
@@ -108,12 +109,11 @@ def relative_tolerance(rtol: Any) -> float:
 
 def absolute_tolerance(atol: Any, size: int) -> float | Array:
     """One for all unknowns, or one for each."""
-    if type(atol) is float or np.ndim(atol) == 0:
+    if type(atol) is float:
         return positive(atol, "atol")
-    try:
-        absolute = np.array(atol, dtype=float)
-    except (TypeError, ValueError):
-        raise StateError(f"atol: expected a number or {size} numbers, got {show(atol)}") from None
+    absolute = numbers_of(atol, "atol", f"a number or {size} numbers").copy()
+    if absolute.ndim == 0:
+        return positive(atol, "atol")
     if absolute.shape != (size,):
         raise StateError(f"atol: expected a number or {size} numbers (nq + nv), got shape {absolute.shape}")
     if not (absolute > 0.0).all() or not np.isfinite(absolute).all():
@@ -145,11 +145,7 @@ def parts(span: float, size: float, what: str, t0: float) -> int:
 
 def output_times(value: Any, t0: float, t_end: float) -> Array:
     """Times of the output: within the span, in the order of the run."""
-    refuse_masked(value, "t_eval")
-    try:
-        times = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise StateError(f"t_eval: expected times, got {show(value)}") from None
+    times = numbers_of(value, "t_eval", "times").copy()
     if times.ndim != 1 or times.size == 0:
         raise StateError(f"t_eval: expected a list of times, got shape {times.shape}")
     if not np.isfinite(times).all():

@@ -110,7 +110,7 @@ def first_tangents(system: System, tangent: Any, q0: Any, control_step: Any) -> 
 
 def unit_state(system: System, q0: Any, p0: Any, what: str) -> Array:
     """y = (q, p), validated, with quaternions of length one; `what` needs momenta."""
-    model = system.model
+    model = inputs.system(system).model
     lazy.module("variational").needs_momenta(system.variable, what)
     y = np.concatenate((inputs.configuration(q0, model, "q0"), inputs.vector(p0, "p0", model.speed_names)))
     for at in model.quaternion_offsets:

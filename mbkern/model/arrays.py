@@ -25,16 +25,21 @@ def refuse_masked(value: Any, what: str) -> None:
                          "the masked entries out (.compressed())")
 
 
-def real_array(value: Any, what: str, shape: tuple[int, ...], meaning: str) -> Array:
-    """A C-contiguous, writeable float64 array of the given shape from anything array-like."""
+def numbers(value: Any, what: str, meaning: str) -> Array:
+    """A C-contiguous, writeable float64 array of any shape from anything array-like."""
     refuse_masked(value, what)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":
             raise TypeError
-        array = np.require(array, np.float64, ("C", "A", "W"))
+        return np.require(array, np.float64, ("C", "A", "W"))
     except (TypeError, ValueError):
-        raise StateError(f"{what}: expected {meaning}, shape {shape}, got {show(value)}") from None
+        raise StateError(f"{what}: expected {meaning}, got {show(value)}") from None
+
+
+def real_array(value: Any, what: str, shape: tuple[int, ...], meaning: str) -> Array:
+    """The same of a given shape."""
+    array = numbers(value, what, f"{meaning}, shape {shape}")
     if array.shape != shape:
         raise StateError(f"{what}: expected {meaning}, shape {shape}, got shape {array.shape}")
     return array

@@ -125,6 +125,16 @@ def generator(seed: Any) -> np.random.Generator:
         raise ModelError(f"seed: expected a whole number, at least 0, or None, got {show(seed)}") from None
 
 
+def several(value: Any, what: str, error: type[MbkernError] = ModelError) -> list[Any]:
+    """The entries of anything with entries; a text is one."""
+    if isinstance(value, str):
+        return [value]
+    try:
+        return list(value)
+    except TypeError:
+        raise error(f"{what}: expected a list of names, got {show(value)}") from None
+
+
 def vector(value: Any, what: str, length: int | None = None) -> tuple[float, ...]:
     """`length` finite floats (at least one, if no length is asked for)."""
     entries = items(value)

@@ -22,7 +22,7 @@ from ..integrate.kernels import plan as P
 from ..integrate.problem import problem_of
 from ..integrate.tangents import in_coordinates, unit_state
 from ..locks import COMPILING
-from ..model.checks import show
+from ..model.checks import number, several, show
 from ..model.model import Model
 from ..workspace import places
 from .desk import Desk
@@ -129,7 +129,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     >>> round(g.value, 4), g.p0.shape, bool(g.parameters["bob.mass"] > 0.0)
     (2.9353, (1,), True)
     """
-    model, y0 = system.model, unit_state(system, q0, p0, "gradient")
+    y0, model = unit_state(system, q0, p0, "gradient"), system.model
     method = options.integrator_named(integrator)
     t0, t_end = options.interval(t_span)
     samples = np.array([t_end]) if t_eval is None else options.output_times(t_eval, t0, t_end)
@@ -315,13 +315,14 @@ def _forces(model: Model, tau: Any, t0: float, t_end: float) -> tuple[Array, Arr
     """Joint forces that are numbers, one row a part of the span, and the times between the parts."""
     if tau is None or callable(tau):
         return np.empty((0, model.nv)), np.empty(0)
-    if np.ndim(tau) <= 1:
-        return inputs.vector(tau, "tau", model.speed_names)[None].copy(), np.empty(0)
-    shape = np.shape(tau)
+    given = inputs.numbers(tau, "tau", "joint forces, shape (nv,) or (m, nv)")
+    if given.ndim <= 1:
+        return inputs.vector(given, "tau", model.speed_names)[None].copy(), np.empty(0)
+    shape = given.shape
     if len(shape) != 2 or shape[1] != model.nv or shape[0] == 0:
         raise StateError(f"tau: expected shape (nv,) = ({model.nv},), or (m, nv) for m equal parts of t_span, got "
                          f"{shape}")
-    rows = np.array([inputs.vector(row, f"tau[{k}]", model.speed_names) for k, row in enumerate(np.asarray(tau))])
+    rows = np.array([inputs.vector(row, f"tau[{k}]", model.speed_names) for k, row in enumerate(given)])
     return rows, t0 + (t_end - t0) * np.arange(1, shape[0]) / shape[0]
 
 
@@ -345,9 +346,7 @@ def _judged(loss: Loss, t: Array, q: Array, p: Array) -> tuple[float, Array]:
 
 
 def _number(value: Any) -> float:
-    if np.ndim(value) != 0 or not np.isfinite(value):
-        raise StateError(f"loss: expected a finite number, got {show(value)}")
-    return float(value)
+    return number(value, "loss", StateError)
 
 
 def _differences(loss: Loss, t: Array, q: Array, p: Array) -> Array:
@@ -377,11 +376,11 @@ def _wanted(model: Model, parameters: Any) -> list[str]:
         names = [f"{body.name}.{what}" for k, body in enumerate(model.body_specs) for what in (*OF_BODY, *OF_JOINT)
                  if _exists(model, k, what)]
         return [*names, "gravity"]
-    names = [parameters] if isinstance(parameters, str) else list(parameters)
+    names = several(parameters, "parameters", ModelError)
     for name in names:
-        if name == "gravity":
-            continue
         body, _, what = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+        if not body and what == "gravity":
+            continue
         if body not in model.body_names or what not in (*OF_BODY, *OF_JOINT):
             raise ModelError(f"parameters: expected 'gravity', 'all', or a body and one of "
                              f"{', '.join((*OF_BODY, *OF_JOINT))} as 'body.mass', got {show(name)}")

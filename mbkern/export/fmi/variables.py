@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import ExportError
 from ...integrate.events import Event
+from ...model.checks import several
 from ...model.model import Model
 from ...operations import with_nearest
 from ..parameters import Setting
@@ -67,7 +68,7 @@ class Interface:
 
 
 def _words(value: Any, what: str, model: Model) -> list[str]:
-    given = [value] if isinstance(value, str) else list(value)
+    given = several(value, what, ExportError)
     frames = [*model.frames, *model.body_names]
     known = (["tau", *[f"tau.{name}" for name in model.speed_names],
               *[f"wrench.{name}" for name in model.body_names]] if what == "inputs"
