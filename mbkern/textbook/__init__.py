@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import inputs
-from ..errors import MethodError
+from ..errors import MethodError, ModelError
 from ..inputs import Array
+from ..model.checks import show
 from ..model.model import Model
 from . import appell, dah, emh, emh_lu, hzu, lagrange
 from .newton_euler import right_side
@@ -154,5 +155,10 @@ def _known(method: str, table: Mapping[str, object]) -> None:
 
 
 def _state(model: Model, q: ArrayLike, x: ArrayLike, name: str, tau: ArrayLike | None) -> tuple[Array, Array, Array]:
+    if not isinstance(model, Model):
+        raise ModelError(f"model: expected a Model, got {show(model)}; system.model is that of a System")
+    if model.constraints:
+        raise ModelError(f"textbook: the equations are those of trees; this model has constraints "
+                         f"({model.constraints[0].name!r}, ...), see System.rhs")
     forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
     return inputs.configuration(q, model), inputs.vector(x, name, model.speed_names), forces

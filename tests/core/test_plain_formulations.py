@@ -19,6 +19,7 @@ from plain_quasi import QUASI, connect, view
 from mbkern import plain
 
 MASS, BIAS, ROWS, SPEEDS, FORCE, SOLVE = 1001, 1002, 1003, 1004, 1005, 1006  # in the place of addresses
+RATES_OF_ROWS, RATES_OF_SPEEDS = 1007, 1008
 T = 0.7
 
 
@@ -37,6 +38,8 @@ class Case:
     diagonal: bool = False
     large: bool = False
     work: bool = False
+    own: bool = False  # M and h are functions of the user; M depends on the last coordinate
+    rates_apart: bool = False  # rates of constraints and quasi-velocities come from functions of their own
     seed: int = 0
     u: np.ndarray = field(init=False)
 
@@ -68,6 +71,17 @@ class Case:
         self.axes = rotation(*self.q[3:7]) if self.free else None
         self.G = rng.normal(size=s)
         self.u = rng.normal(size=m if self.method <= L.MAGGI else self.nu)
+
+        if self.own:
+            self.h[list(self.ignored)] = (self.mass_at(self.q, 1) @ self.speeds())[list(self.ignored)]
+
+    def mass_at(self, q, derivative=0):
+        """M, or its time derivative per speed of the last coordinate times that speed."""
+        if not self.own:
+            return self.M
+        if derivative:
+            return self.M * (0.2 * np.cos(self.q[-1]) / (1.0 + 0.2 * np.sin(self.q[-1])) * self.speeds()[-1])
+        return self.M * ((1.0 + 0.2 * np.sin(q[-1])) / (1.0 + 0.2 * np.sin(self.q[-1])))
 
     def momentum_rows(self):
         """M_I and N_I: of speeds, or along the axes before a free joint."""
@@ -113,6 +127,9 @@ class Case:
         frame[L.MASS_CALL], frame[L.BIAS_CALL], frame[L.FORCE_CALL] = MASS, BIAS, FORCE
         frame[L.CONSTRAINT_CALL] = ROWS if r else 0
         frame[L.SOLVE_CALL] = SOLVE if self.large else 0
+        frame[L.OWN_DYNAMICS] = self.own
+        if self.rates_apart:
+            frame[L.CONSTRAINT_RATE_CALL], frame[L.QUASI_RATE_CALL] = RATES_OF_ROWS if r else 0, RATES_OF_SPEEDS
         chosen = tuple(self.selected or ())
         if self.selected is not None:
             frame[L.SELECTED] = 1.0
@@ -161,13 +178,20 @@ def computed(monkeypatch):
             change(frame)
 
         def call(address, t, q, v, out, user):
-            assert t == T
+            assert t == T or address == MASS
             answers = {
-                MASS: lambda: np.concatenate([case.M.ravel(), case.N]), BIAS: lambda: case.h, FORCE: lambda: case.Q,
+                MASS: lambda: np.concatenate([case.mass_at(q).ravel(), case.N]), BIAS: lambda: case.h,
+                FORCE: lambda: case.Q,
                 ROWS: lambda: np.concatenate([case.a.ravel(), case.b, case.rate_a]),
                 SPEEDS: lambda: np.concatenate([case.Y.ravel(), case.Z, case.rate_Y]),
+                RATES_OF_ROWS: lambda: np.concatenate([case.a.ravel(), case.b, case.rate_a]),
+                RATES_OF_SPEEDS: lambda: np.concatenate([case.Y.ravel(), case.Z, case.rate_Y]),
                 SOLVE: lambda: np.linalg.solve(case.M, v.reshape(-1, case.m).T).T.ravel()}
             given = answers[address]()
+            if case.rates_apart and address == ROWS:
+                given[-case.r:] = np.nan
+            if case.rates_apart and address == SPEEDS:
+                given[-case.nu:] = np.nan
             out[:given.size] = given
 
         connect(monkeypatch, call)
@@ -190,6 +214,11 @@ CASES = {
     "Kane, triangular": Case(L.KANE, triangular=True, singles=(1, 4)),
     "Kane, triangular, 3 rows": Case(L.KANE, triangular=True, singles=(0, 2, 5)),
     "Kane, triangular, large": Case(L.KANE, triangular=True, singles=(1, 4), large=True),
+    "Maggi, rates apart": Case(L.MAGGI, r=2, rates_apart=True),
+    "Kane, rates apart": Case(L.KANE, r=2, rates_apart=True),
+    "Kane, triangular, rates apart": Case(L.KANE, triangular=True, singles=(1,), rates_apart=True),
+    "Lagrange, rates apart": Case(L.LAGRANGE, r=2, rates_apart=True),
+    "Volterra, own": Case(L.VOLTERRA, ignored=(1, 4), own=True),
     "Volterra": Case(L.VOLTERRA, ignored=(1, 4)), "Volterra, constraints": Case(L.VOLTERRA, m=7, ignored=(5, 1), r=2),
     "Volterra, speeds": Case(L.VOLTERRA, ignored=(1, 4), selected=(5, 0, 2, 3)),
     "Volterra, speeds, constraints": Case(L.VOLTERRA, m=7, ignored=(1, 4), r=1, selected=(6, 0, 3, 5)),
@@ -306,6 +335,40 @@ def test_a_determinant_that_changes_its_sign_is_seen(computed):
         assert code == wanted
         if watched == L.BEGINS:
             assert after[L.WATCHED] == sign
+
+
+@pytest.mark.parametrize("name", ["Volterra", "Volterra, own"])
+@pytest.mark.parametrize("k", [0, 1])
+def test_a_lagrangian_that_depends_on_an_ignored_coordinate_is_seen(name, k, computed):
+    """dL/dq_I = d/dt (M_I v + N_I) - h_I, with M and h of the user."""
+    case = CASES[name]
+    own, before = case.own, case.h.copy()
+    try:
+        case.own = True
+        wanted = (case.mass_at(case.q, 1) @ case.speeds())[list(case.ignored)]
+        case.h[list(case.ignored)] = wanted
+        assert computed(case)[0] == 0
+        case.h[case.ignored[k]] += 0.01
+        code, *_, frame = computed(case)
+        assert (code, frame[L.ACTED_ON], frame[L.ACTED_BY]) == (L.LAGRANGIAN_ACTS, k, -1)
+        assert frame[L.ACTED] == pytest.approx(-0.01, rel=1e-3)
+    finally:
+        case.own, case.h[:] = own, before
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_constraints_hold_to_the_last_digit_where_they_nearly_depend_on_each_other(large, computed):
+    """What is left of them is taken away once more: without that seven digits would be missing."""
+    case = Case(L.KANE, m=7, r=3, large=large)
+    case.a[2] = case.a[0] + (1e-4 if large else 1e-7) * case.a[2]
+    case.b[2], case.rate_a[2] = case.b[0], case.rate_a[0]
+    code, v, *_, frame = computed(case)
+    assert code == 0
+    assert np.abs(case.a @ v + case.b).max() < 1e-14 * np.abs(case.a @ np.diag(v)).sum()
+    if large:
+        r, m = case.r, case.m
+        vdot = view(frame, L.AT_LINEAR, 2**31)[2 * (1 + r) * m + r * r + r:][:m]
+        assert np.abs(case.a @ vdot + case.rate_a).max() < 1e-14 * np.abs(case.a @ np.diag(vdot)).sum()
 
 
 def test_numbers_that_are_none_are_refused(computed):
