@@ -6,6 +6,7 @@ sees the old file or the new one. A disk that is full, a process that is killed:
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Callable
@@ -47,8 +48,10 @@ def write(path: str | PathLike[str], content: bytes | Callable[[BinaryIO], objec
         target = Path(os.path.realpath(path))
         mode = target.stat().st_mode if target.exists() else None
         if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            whole = io.BytesIO()  # archives are not written in one go, from front to back
+            _fill(whole, content)
             with open(target, "wb") as file:
-                _fill(file, content)
+                file.write(whole.getvalue())
             return
         half = target.with_name(f".{target.name}.{uuid4().hex}")
         try:

@@ -79,7 +79,7 @@ def load(path: str | PathLike[str], model: Model | None = None) -> dict[str, Any
         raise MissingFileError(f"{what}: there is no such file") from None
     except OSError as error:
         raise IntegrationError(f"{what}: cannot read it: {error.strerror or error}") from None
-    except (ValueError, zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+    except (ValueError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:  # as zipfile has it
         raise IntegrationError(f"{what}: not an archive that Solution.save wrote, or a damaged one: {error}") from None
     found = str(data.get("format", ""))
     if found != FORMAT:

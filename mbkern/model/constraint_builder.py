@@ -279,7 +279,10 @@ class ConstraintBuilder:
                 terms = tuple([(checks.label(other, "terms"), tuple([checks.number(c, "terms") for c in numbers]))
                                for other, numbers in entry["terms"]])
             except (TypeError, ValueError):
-                raise ModelError(f"{who}: terms: expected pairs of a name and coefficients") from None
+                terms = ()
+            if not terms or any(len(numbers) < 2 for _, numbers in terms):
+                raise ModelError(f"{who}: terms: expected pairs of a name and two or more coefficients, got "
+                                 f"{checks.show(entry['terms'])}")
             offset = entry["offset"]
             offset = offset if isinstance(offset, Drive) else checks.number(offset, f"{who}: offset")
             made = Gear(name, checks.label(entry["coordinate"], f"{who}: coordinate"), terms, offset)
@@ -290,7 +293,8 @@ class ConstraintBuilder:
                        checks.vector3(entry["position"], f"{who}: position"),
                        checks.rotation(entry["rotation"], f"{who}: rotation"),
                        checks.vector3(entry["plane_position"], f"{who}: plane_position"),
-                       checks.rotation(entry["plane_rotation"], f"{who}: plane_rotation"), bool(entry["slips"]))
+                       checks.rotation(entry["plane_rotation"], f"{who}: plane_rotation"),
+                       checks.flag(entry["slips"], f"{who}: slips"))
             bodies = tuple([checks.label(entry[part], f"{who}: {part}") for part in ("body", "on")])
             self._constraints[name] = bodies, lambda i, j: Rolling(name, i, j, *numbers)
 

@@ -215,7 +215,7 @@ def _add_constraint(builder: ModelBuilder, data: Any, what: str) -> None:
         "gear": ("name", "coordinate", "terms", "offset"),
         "blade": tuple([field.name for field in fields(Blade)]),
         "rolling": tuple([field.name for field in fields(Rolling)])}
-    if word not in known:
+    if not isinstance(word, str) or word not in known:
         raise ModelError(f"{what}: constraint must be one of {', '.join(map(repr, known))}, got {checks.show(word)}")
     entry = _fields(data, what, ("constraint", *known[word]))
     del entry["constraint"]

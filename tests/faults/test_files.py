@@ -107,7 +107,12 @@ def page_of(path):
     Viewer("<html>" + "x" * 5000 + "</html>").save(path)
 
 
-WRITERS = {"model.json": MODEL.save, "run.csv": csv_of, "page.html": page_of}
+def run_of(path):
+    """A run that has no machine code in it: what `save` needs of a solution is its archive."""
+    files.write(path, lambda file: np.savez(file, q=np.ones((5, 3)), t=np.arange(5.0)), "save")
+
+
+WRITERS = {"model.json": MODEL.save, "run.csv": csv_of, "page.html": page_of, "run.npz": run_of}
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -150,6 +155,14 @@ def test_what_is_written_takes_the_place_of_what_was_there(name, tmp_path):
     assert len(os.listdir(tmp_path)) == 2
     WRITERS[name](os.devnull)
     assert not stat.S_ISREG(os.stat(os.devnull).st_mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full on this system")
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_device_without_space(name):
+    """The system's own error, not one that a test put there."""
+    with pytest.raises(FileError, match="cannot write '/dev/full': No space left on device"):
+        WRITERS[name]("/dev/full")
 
 
 def test_a_limit_of_the_size_of_files():

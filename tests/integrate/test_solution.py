@@ -170,6 +170,16 @@ def test_faults_of_files_are_named(swing, tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(IntegrationError, match=r"run\.npz"):
             mb.Solution.load(path)
+    rng = np.random.default_rng(4)
+    for _ in range(300):  # one bit that is wrong, anywhere: an error, or what was written
+        place, bit = int(rng.integers(len(whole))), 1 << int(rng.integers(8))
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1:])
+        try:
+            again = mb.Solution.load(path)
+        except IntegrationError as error:
+            assert "run.npz" in str(error)
+        else:
+            assert all(np.array_equal(getattr(again, name), getattr(swing, name)) for name in "tqp")
     np.savez(path, q=np.zeros(3))
     with pytest.raises(IntegrationError, match="format 'mbkern-solution'"):
         mb.Solution.load(path)
