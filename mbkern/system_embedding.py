@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import lazy
+from .errors import ModelError
 from .inputs import Array
 from .methods import ACCELERATIONS, acceleration_named
 from .ode import Ode
 from .operations import Operation, operation_named
+from .system_batches import OF_TREES
 
 if TYPE_CHECKING:
     from .embed.handle import CFunc
@@ -152,7 +154,11 @@ class Embedding:
         if name == "accelerations":
             method = self.method if self.method in ACCELERATIONS else "newton-euler-ldl"
             return acceleration_named(method, self.model).operation_with_wrenches
-        return operation_named(name, ("rhs", "accelerations"))
+        operation = operation_named(name, ("rhs", "accelerations"))
+        if self.model.constraints and name in OF_TREES:
+            raise ModelError(f"operation: {name!r} for compiled code is that of a tree; this model has constraints "
+                             f"({self.model.constraints[0].name!r}, ...)")
+        return operation
 
     def ode(self) -> Ode:
         """fun(t, y) with y = (q, p), as `scipy.integrate.solve_ivp` wants it; it pickles, for pools of processes.

@@ -29,6 +29,9 @@ class Mechanism:
         if not isinstance(system, System | Dynamics):
             raise StateError(f"system: expected a System, or Dynamics of M and h functions, got {show(system)}")
         self.system = system
+        if isinstance(system, System) and system.model.constraints:
+            raise StateError(f"system: its model has constraints of its own ({system.model.constraints[0].name!r}, "
+                             "...); give a formulation the tree alone, and constraints by mb.analytic.Constraints")
         if isinstance(system, System):
             self.coordinate_names: tuple[str, ...] = system.model.coordinate_names
             self.speed_names: tuple[str, ...] = system.model.speed_names
