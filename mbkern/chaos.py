@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import inputs
-from .errors import IntegrationError, StateError
+from .errors import NotEnoughMemoryError, StateError
 from .inputs import Array
-from .integrate import options
-from .integrate.tangents import refuse_dissipation, unit_state
+from .integrate import memory, options
+from .integrate.tangents import refuse_dissipation, refuse_failed, unit_state
 from .model.checks import number, show
 
 if TYPE_CHECKING:
@@ -114,7 +114,11 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     functions = ["tau"] if callable(tau) else []
     if symplectic:
         refuse_dissipation(model, functions, "lyapunov(symplectic=True)")
-    n, lead = int(np.ceil(span / every * (1.0 - 1e-12))), int(np.ceil(wait / every * (1.0 - 1e-12)))
+    n = options.parts(span, every, "interval", 0.0)
+    lead = options.parts(wait, every, "interval", 0.0) if wait else 0
+    if memory.exceeded_by(8.0 * n * k):
+        raise NotEnoughMemoryError(f"lyapunov: {n} intervals need {memory.gigabytes(8.0 * n * k)}, the limit is "
+                                   f"{memory.gigabytes(memory.limit())}; take longer intervals")
     every = span / n
     how: dict[str, Any] = {"rtol": rtol, "atol": atol} if method.adaptive else {}
     how |= {"step": step} if method.adaptive else {"step": 0.01 * every if step is None else step}
@@ -129,8 +133,8 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
         columns[order] = Q
         run = system.simulate(q, p, (t, t + every), integrator, tau=tau, tangent=columns, t_eval=[t + every], **how)
         if not run.success:
-            raise IntegrationError(f"lyapunov: after {max(j, 0)} of {n} intervals the run {run.message}; exponents so "
-                                   f"far: {np.array2string(sums / max(j * every, every), precision=4)}") from run.cause
+            refuse_failed(run, f"lyapunov: after {max(j, 0)} of {n} intervals the run {run.message}; exponents so "
+                               f"far: {np.array2string(sums / max(j * every, every), precision=4)}")
         q, p = run.q[-1], run.p[-1]
         Q, R = np.linalg.qr(run.tangent[-1][order])
         stretched = np.abs(np.diag(R))

@@ -23,7 +23,7 @@ from .errors import IntegrationError, StateError
 from .inputs import Array
 from .integrate import options
 from .integrate.events import Event, EventRecord
-from .integrate.tangents import in_coordinates, in_tangents, unit_state
+from .integrate.tangents import in_coordinates, in_tangents, refuse_failed, unit_state
 from .model.checks import flag, number, show
 from .model.model import Model
 
@@ -242,9 +242,11 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
         if total >= wanted:
             all_t, all_y = np.concatenate(times)[:wanted], np.concatenate(states)[:wanted]
             return EventRecord(all_t, all_y[:, :model.nq].copy(), all_y[:, model.nq:].copy())
-        if not run.success or t >= limit:
-            raise IntegrationError(f"poincare: {total} of {wanted} crossings of {event.name!r}, then the run "
-                                   f"{run.message}; begin elsewhere, or give it longer") from run.cause
+        said = (f"poincare: {total} of {wanted} crossings of {event.name!r}, then the run {run.message}; begin "
+                "elsewhere, or give it longer")
+        refuse_failed(run, said)
+        if t >= limit:
+            raise IntegrationError(said)
         length = min(2.0 * length, limit - t)
 
 
@@ -258,8 +260,7 @@ def _flow(system: System, y: Array, t: float, T: float, integrator: str, step: f
     how: dict[str, Any] = ({"rtol": rtol, "atol": atol, "step": step} if method.adaptive
                            else {"step": T / 400.0 if step is None else step})
     run = system.simulate(y[:nq], y[nq:], (t, t + T), integrator, tau=tau, tangent=True, t_eval=[t + T], **how)
-    if not run.success:
-        raise IntegrationError(f"the run over a period of {T:.9g} s {run.message}") from run.cause
+    refuse_failed(run, f"the run over a period of {T:.9g} s {run.message}")
     return np.concatenate([run.q[-1], run.p[-1]]), run.tangent[-1]
 
 

@@ -118,6 +118,14 @@ def unit_state(system: System, q0: Any, p0: Any, what: str) -> Array:
     return y
 
 
+def refuse_failed(run: Solution, text: str) -> None:
+    """Raise where a run did not reach its end; what ctrl-C ended stays ended."""
+    if run.status == "interrupted":
+        raise KeyboardInterrupt(text)
+    if not run.success:
+        raise IntegrationError(text) from run.cause
+
+
 def in_coordinates(model: Model, q: Array, columns: Array) -> Array:
     """Increments (dq, dp) in coordinates, (nq + nv, k), from tangents (2 nv, k) at q."""
     nv = model.nv

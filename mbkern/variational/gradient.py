@@ -20,7 +20,7 @@ from ..integrate.driver import Run
 from ..integrate.kernels import adjoint
 from ..integrate.kernels import plan as P
 from ..integrate.problem import problem_of
-from ..integrate.tangents import in_coordinates, unit_state
+from ..integrate.tangents import in_coordinates, refuse_failed, unit_state
 from ..locks import COMPILING
 from ..model.checks import number, several, show
 from ..model.model import Model
@@ -303,8 +303,7 @@ def _adaptive(system: System, y: Array, stops: Array, forces: Array, bounds: Arr
             acting = forces[k if t_end > t0 else len(bounds) - k]
         run = system.simulate(y[:nq], y[nq:], (float(a), float(b)), integrator, rtol=rtol, atol=atol, step=step,
                               tau=acting, wrench=wrench)
-        if not run.success:
-            raise IntegrationError(f"gradient: the run {run.message}") from run.cause
+        refuse_failed(run, f"gradient: the run {run.message}")
         times.append(run.t[1:])
         states.append(np.hstack([run.q, run.p])[1:])
         y = states[-1][-1]
