@@ -215,7 +215,7 @@ CONSTRAINED_ACCELERATION = AccelerationMethod(
 def method_named(name: str, model: Model) -> Method:
     """The method of that name if it can serve the model, else an error that says what to do."""
     if model.constraints:
-        if name not in ("auto", CONSTRAINED.name):
+        if not isinstance(name, str) or name not in ("auto", CONSTRAINED.name):
             raise MethodError(f"method: a model with constraints ({model.constraints[0].name!r}, ...) has one method, "
                               f"\"constrained\" (or \"auto\"), got {name!r}")
         return CONSTRAINED
@@ -228,7 +228,7 @@ def method_named(name: str, model: Model) -> Method:
 def acceleration_named(name: str, model: Model) -> AccelerationMethod:
     """The method of that name for joint accelerations if it can serve the model, else an error."""
     if model.constraints:
-        if name not in ("auto", "newton-euler-ldl", CONSTRAINED.name):
+        if not isinstance(name, str) or name not in ("auto", "newton-euler-ldl", CONSTRAINED.name):
             raise MethodError("method: accelerations of a model with constraints have one method, \"constrained\", got "
                               f"{name!r}")
         return CONSTRAINED_ACCELERATION

@@ -96,7 +96,8 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
             raise ModelError(f"model: expected a Model (ModelBuilder.build(), mb.load, mb.zoo), got {show(model)}")
         self.model = model
         self.binding = Binding(model, method_named(
-            _cheapest(model) if method == "auto" and not model.constraints else method, model))
+            _cheapest(model) if isinstance(method, str) and method == "auto" and not model.constraints else method,
+            model))
         self.block: Array = self.binding.block
         self.watch = Watch(model)
         self.binding.limit_loss(self.watch.limit)
@@ -297,7 +298,8 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
 
     def _chosen(self, method: str) -> str:
         """The name of a way to evaluate joint accelerations, "auto" replaced by what it chooses."""
-        chosen: str = lazy.module("costs").fastest_acceleration(self.model) if method == "auto" else method
+        by_itself = isinstance(method, str) and method == "auto"
+        chosen: str = lazy.module("costs").fastest_acceleration(self.model) if by_itself else method
         return chosen
 
     # ---- blocks --------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, int
     if method.adaptive:
         size = 0.0 if step is None else min(options.positive(step, "step"), abs(t_end - t0))
         size = size if t_end > t0 else -size
-        longest = np.inf if max_step is None else options.positive(max_step, "max_step")
+        longest = options.longest_step(max_step, t_end - t0, t0)
     else:
         size = (t_end - t0) / options.fixed_steps(method, step, max_step, t_end - t0, t0)
     wishes = Wishes(method, t_end, relative, absolute, size, longest, times, every, watched, bool(dense),

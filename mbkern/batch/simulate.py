@@ -109,7 +109,7 @@ class Run:
         if self.method.adaptive:
             first = 0.0 if step is None else min(options.positive(step, "step"), abs(span))
             self.step = first if span > 0.0 else -first
-            self.max_step = np.inf if max_step is None else options.positive(max_step, "max_step")
+            self.max_step = options.longest_step(max_step, span, self.t0)
         else:
             self.n_steps = options.fixed_steps(self.method, step, max_step, span, self.t0)
             self.step = span / self.n_steps

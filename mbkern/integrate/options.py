@@ -130,6 +130,15 @@ def fixed_steps(integrator: Integrator, step: Any, max_step: Any, span: float, t
     return parts(span, size, "step", t0)
 
 
+def longest_step(value: Any, span: float, t0: float) -> float:
+    """A bound of adaptive steps that time resolves; none for None."""
+    if value is None:
+        return math.inf
+    size = positive(value, "max_step")
+    parts(span, size, "max_step", t0)
+    return size
+
+
 def parts(span: float, size: float, what: str, t0: float) -> int:
     """In how many parts of this size, or a little less, to cut a span of time from t0 on."""
     wanted = abs(span) / size

@@ -53,7 +53,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     if method.adaptive:
         size = 0.0 if step is None else min(options.positive(step, "step"), abs(t_end - t0))
         size = size if t_end > t0 else -size
-        longest = np.inf if max_step is None else options.positive(max_step, "max_step")
+        longest = options.longest_step(max_step, t_end - t0, t0)
     elif controller is not None:
         n_steps = controller.n_steps
     else:

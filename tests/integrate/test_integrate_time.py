@@ -57,6 +57,15 @@ def test_steps_that_time_does_not_resolve(integrator):
             pendulum().simulate_batch([[0.3]], [[0.0]], (1e17, 1e17 + 160.0), integrator, step=1e-3)
 
 
+@pytest.mark.parametrize("longest, span", [(1e-300, (0.0, 1.0)), (5e-324, (0.0, 1.0)), (1e-9, (1e9, 1e9 + 1.0))])
+def test_longest_steps_that_time_does_not_resolve(longest, span):
+    """An adaptive run that may not take a step that changes t, or one of 1e300 steps, never ended."""
+    with pytest.raises(StateError, match=r"max_step: \S+ s is too small"):
+        pendulum().simulate([0.3], [0.0], span, max_step=longest)
+    with pytest.raises(StateError, match=r"max_step: \S+ s is too small"):
+        pendulum().simulate_batch([[0.3]], [[0.0]], span, max_step=longest)
+
+
 @pytest.mark.parametrize("integrator", ORDER)
 def test_a_machine_without_degrees_of_freedom(integrator):
     """Welds and driven joints only: times without numbers, in few steps."""
