@@ -119,3 +119,88 @@ def test_machines_that_no_memory_holds(call):
     """They were built until the system killed the process."""
     with pytest.raises(mb.errors.NotEnoughMemoryError, match=r"1\d*000 bodies need about .* GB of memory"):
         call(10**13)
+
+
+# ---- calls that run for long, on machines whose code other tests have compiled ----
+
+PENDULUM = mb.ModelBuilder()
+PENDULUM.add_body("bob", joint=mb.revolute("y"), mass=1.0, com=(1.0, 0, 0))
+SYSTEM, SWING = mb.System(mb.zoo.chain(2)), mb.System(PENDULUM.build())
+Q, P = np.array([0.3, 0.5]), np.array([0.1, -0.2])
+T = np.linspace(0.0, 2.0, 41)
+
+
+def angle(t, q, p):
+    return float(q[-1, 0]), np.eye(1, 2) * np.ones((len(q), 1)), np.zeros_like(p)
+
+
+def record():
+    """Of a motion with its joint forces."""
+    q, u, a = (np.stack(pair, axis=1) for pair in (
+        (np.sin(2 * T), np.cos(3 * T)), (2 * np.cos(2 * T), -3 * np.sin(3 * T)),
+        (-4 * np.sin(2 * T), -9 * np.cos(3 * T))))
+    return q, u, np.array([SYSTEM.inverse_dynamics(*row) for row in zip(q, u, a, strict=True)])
+
+
+def running():
+    q, u, tau = record()
+    state = dict(q0=(arrays, Q), p0=(arrays, P))
+    fixed = dict(integrator=(names, "rk4"), step=(numbers, 0.005))
+    closed = mb.System(mb.zoo.four_bar())
+    q_closed = closed.assemble([0.3, 0.0, 0.0])
+    return {
+        "simulate": (SYSTEM.simulate, dict(
+            **state, **fixed, t_eval=(arrays, np.array([0.005, 0.01])), tau=(arrays, np.zeros(2)),
+            wrench=(arrays, np.zeros((2, 6))), tangent=(arrays, np.eye(4)[:, :2])), dict(t_span=(0.0, 0.02))),
+        "simulate adaptive": (SYSTEM.simulate, dict(
+            **state, rtol=(numbers, 1e-6), atol=(arrays, np.full(4, 1e-8)), max_step=(numbers, 0.01),
+            step=(numbers, 0.01), save_every=(counts, 2)), dict(t_span=(0.0, 0.02))),
+        "simulate closed": (closed.simulate, dict(gauge=(names, "reset"), project=(flags, True)), dict(
+            q0=q_closed, p0=np.zeros(3), t_span=(0.0, 0.02), integrator="rk4", step=0.005)),
+        "gradient": (mb.gradient, dict(
+            loss=(things, angle), system=(things, SYSTEM), **state, **fixed, t_eval=(arrays, np.array([0.01, 0.02])),
+            parameters=(lists_of_names, ["body0.mass"]), tau=(arrays, np.zeros((2, 2))),
+            max_memory=(numbers, 1e6)), dict(t_span=(0.0, 0.02))),
+        "lyapunov": (mb.chaos.lyapunov, dict(
+            system=(things, SYSTEM), **state, time=(numbers, 0.02), count=(counts, 2), interval=(numbers, 0.01),
+            transient=(numbers, 0.0), integrator=(names, "rk4"), step=(numbers, 0.005), tau=(arrays, np.zeros(2))), {}),
+        "periodic": (mb.orbits.periodic, dict(
+            system=(things, SWING), q0=(arrays, np.array([0.6])), p0=(arrays, np.zeros(1)), period=(numbers, 2.3),
+            energy=(numbers, -8.0), turns=(arrays, np.zeros(1)), integrator=(names, "gauss4"),
+            tolerance=(numbers, 1e-8)), dict(step=0.05)),
+        "poincare": (mb.orbits.poincare, dict(
+            system=(things, SWING), section=(names, "bob"), count=(counts, 2), value=(numbers, 1.6),
+            longest=(numbers, 20.0)), dict(q0=[0.6], p0=[0.0], integrator="rk4", step=0.02)),
+        "identify": (mb.identify, dict(
+            system=(things, SYSTEM), t=(arrays, T), q=(arrays, q), u=(arrays, u), tau=(arrays, tau),
+            parameters=(lists_of_names, ["body1"]), window=(counts, 8)), {}),
+        "linearize": (SYSTEM.linearize, dict(inputs=(lists_of_names, [SYSTEM.model.speed_names[0]]), outputs=(
+            arrays, np.eye(4)[:2])), dict(q=Q, p=P)),
+        "equilibrium": (SYSTEM.equilibrium, dict(hold=(lists_of_names, [SYSTEM.model.speed_names[0]])),
+                        dict(q_guess=[0.3, 1.2])),
+        "derivatives_parameters": (SYSTEM.derivatives_parameters, dict(parameters=(things, {"body0": "mass"})),
+                                   dict(q=Q, p=P)),
+        "assemble": (closed.assemble, dict(q_guess=(arrays, q_closed), hold=(lists_of_names, ["crank"]),
+                                           tolerance=(numbers, 1e-12), most=(counts, 100)), {}),
+        "actuation": (closed.actuation, dict(
+            q=(arrays, q_closed), u=(arrays, np.zeros(3)), udot=(arrays, np.zeros(3)),
+            actuated=(lists_of_names, ["crank"])), {}),
+        "impact": (closed.impact, dict(p=(arrays, np.ones(3)), restitution=(numbers, 0.5)), dict(q=q_closed)),
+        "friction": (made(mb.forces.friction), dict(coulomb=(arrays, np.ones(2)), speed=(numbers, 0.1)), dict(
+            model=SYSTEM.model)),
+    }
+
+
+RUNNING = ("simulate", "simulate adaptive", "simulate closed", "gradient", "lyapunov", "periodic", "poincare",
+           "identify", "linearize", "equilibrium", "derivatives_parameters", "assemble", "actuation", "impact",
+           "friction")
+
+
+@pytest.fixture(scope="module")
+def running_calls():
+    return running()
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_calls_that_run(name, running_calls):
+    assert not wrong(running_calls, name)
