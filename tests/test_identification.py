@@ -125,6 +125,19 @@ def test_bodies_stay_physical_on_request(arm):
         assert np.linalg.eigvalsh(P).min() >= -1e-12 * np.abs(P).max()
     assert held.residual <= 1.2 * free.residual
     assert held.model.n_bodies == 3
+    with pytest.raises(ModelError, match=r"body 'link\d': (its mass would be|no body has principal moments)"):
+        _ = free.model
+
+
+def test_other_parameters_leave_constraints_alone():
+    model = mb.zoo.four_bar()
+    pi = inertial_parameters(model)
+    pi[0] *= 2.0
+    assert with_parameters(model, pi).constraints == model.constraints
+    with pytest.raises(ModelError, match="not for models with constraints"):
+        mb.identify(mb.System(model), np.arange(10.0), *np.zeros((3, 10, 3)))
+    with pytest.raises(ModelError, match="without mass its first moment"):
+        with_parameters(model, np.concatenate([[0.0], pi[1:]]))
 
 
 def test_records_that_show_nothing_or_are_broken(arm):

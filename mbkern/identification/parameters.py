@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError
-from ..inputs import Array, vector
+from ..inputs import Array, numbers, vector
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -60,7 +60,8 @@ def matrix_of(numbers: Array) -> Array:
 def with_parameters(model: Model, pi: Array) -> Model:
     """The model with other inertial parameters; a ModelError where they are those of no body."""
     specs = []
-    rows, before = vector(pi, "pi", names_of(model)).reshape(-1, 10), inertial_parameters(model).reshape(-1, 10)
+    given, before = numbers(pi, "pi", f"{10 * model.n_bodies} real numbers"), inertial_parameters(model).reshape(-1, 10)
+    rows = vector(given.ravel() if given.shape == before.shape else given, "pi", names_of(model)).reshape(-1, 10)
     for body, row, own in zip(model.body_specs, rows, before, strict=True):
         if np.array_equal(row, own):  # also of a body that was let in although it is impossible
             specs.append(body)
