@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 
 from .callbacks import check_arguments, name_of, wants_speeds
 from .errors import ModelError, StateError
-from .inputs import Array, vector
+from .inputs import Array, numbers, vector
 from .integrate.limits import coordinate_places
-from .model.checks import show
+from .model.checks import number, show
 from .model.model import Model
 from .system import System
 from .variational import forces as derivatives
@@ -84,8 +84,9 @@ def soft_limits(model: Model, stiffness: ArrayLike | None = None, damping: Array
         inertia = 1.0 / np.diag(System(model).inverse_mass_matrix(model.neutral()))
     k = inertia * RATE**2 if stiffness is None else _of_dofs(stiffness, model, "soft_limits: stiffness")
     d = 2.0 * RATIO * np.sqrt(k * inertia) if damping is None else _of_dofs(damping, model, "soft_limits: damping")
-    if not (isinstance(width, float | int) and 0.0 < width < np.inf):
-        raise StateError(f"soft_limits: width: expected a positive number, got {show(width)}")
+    width = number(width, "soft_limits: width", StateError)
+    if not width > 0.0:
+        raise StateError(f"soft_limits: width: expected a positive number, got {width:g}")
     nq, dofs, over = model.nq, np.flatnonzero(stops), 1.0 / width
 
     @njit
@@ -157,8 +158,9 @@ def friction(model: Model, coulomb: ArrayLike | None = None, viscous: ArrayLike 
     if not (dry.any() or wet.any()):
         raise ModelError(f"friction: model {model.name!r} has none; give coulomb or viscous, or "
                          "add_body(..., friction=...)")
-    if not (isinstance(speed, float | int) and 0.0 < speed < np.inf):
-        raise StateError(f"friction: speed: expected a positive number, got {show(speed)}")
+    speed = number(speed, "friction: speed", StateError)
+    if not speed > 0.0:
+        raise StateError(f"friction: speed: expected a positive number, got {speed:g}")
     nv, over = model.nv, 1.0 / speed
 
     @njit
@@ -363,10 +365,11 @@ def _sum_of_derivatives(parts: list[Any]) -> Any:
 
 def _of_dofs(value: ArrayLike, model: Model, what: str) -> Array:
     """A number for each dof, none of them negative."""
-    try:
-        array = np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (model.nv,)))
-    except (TypeError, ValueError):
-        raise StateError(f"{what}: expected a number or one for each of {model.nv} dofs, got {show(value)}") from None
+    expected = f"a number or one for each of {model.nv} dofs"
+    given = numbers(value, what, expected)
+    if given.shape not in ((), (1,), (model.nv,)):
+        raise StateError(f"{what}: expected {expected}, got shape {given.shape}")
+    array = np.array(np.broadcast_to(given, (model.nv,)))
     if not ((array >= 0.0) & (array < np.inf)).all():
         raise StateError(f"{what}: expected finite numbers that are not negative, got {show(value)}")
     return array

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import inputs, plain
+from . import inputs, lazy, plain
 from .errors import ModelError, StateError
 from .inputs import Array
 from .model.checks import near, number, several, show
@@ -285,6 +285,8 @@ class Constrained(Operations):
         """
         self._of_constraints()
         model = self.model
+        options = lazy.module("integrate.options")
+        tolerance, most = options.positive(tolerance, "tolerance"), options.count(most, "most")
         q, t = inputs.configuration(q_guess, model, "q_guess").copy(), inputs.time(t)
         held = self._held(hold)
         free = np.setdiff1d(np.arange(self._nv), held)
@@ -428,8 +430,8 @@ class Constrained(Operations):
         model, places = self.model, []
         if isinstance(hold, str):
             raise StateError(f"hold: expected a list of names of coordinates, got {hold!r}")
-        for name in hold:
-            if name not in model.speed_names or name not in model.coordinate_names:
+        for name in several(hold, "hold", StateError):
+            if not isinstance(name, str) or name not in model.speed_names or name not in model.coordinate_names:
                 raise StateError(f"hold: there is no coordinate {name!r} that can be held."
                                  f"{near(str(name), set(model.speed_names) & set(model.coordinate_names))}")
             places.append(model.speed_index(name))

@@ -34,6 +34,7 @@ Places = NDArray[np.int64]
 
 RANK = 1e-9  # of the largest singular value of the scaled equations: below, a direction is not seen
 SHARE = 1e-6  # of a unit vector: how much of a parameter may lie in directions that are not seen
+LARGEST = 1e100  # of what is added up: squares of it are numbers still
 SMALLEST = 1e-9  # of the largest eigenvalue of a body's pseudo-inertia: what a consistent body keeps
 
 
@@ -162,7 +163,7 @@ def _record(model: Model, t: Any, q: Any, u: Any, tau: Any) -> tuple[Array, Arra
         raise StateError(f"t: expected increasing times, shape (K,), got shape {times.shape}")
     if times.size < 8:
         raise StateError(f"t: expected at least 8 samples, got {times.size}")
-    if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+    if not (np.abs(times) <= LARGEST).all() or (np.diff(times) <= 0.0).any():
         k = int(np.argmax(~(np.diff(times) > 0.0)))
         raise StateError(f"t: expected finite, increasing times, got {times[k]:g} before {times[k + 1]:g} in row {k}")
     arrays = []
@@ -214,6 +215,12 @@ def _equations(system: System, t: Array, q: Array, u: Array, tau: Array, pieces:
     Y = system.momentum_regressor_batch(q, u, t)
     Z = system.momentum_rate_regressor_batch(q, u, t)
     passive, rotors = _beside(system, t, q, u)
+    rows = [Y.reshape(len(t), -1), Z.reshape(len(t), -1), passive, rotors, tau]
+    large = ~(np.abs(np.hstack(rows)) <= LARGEST).all(axis=1)
+    if large.any():
+        k = int(np.argmax(large))
+        raise StateError(f"row {k} of the record (t = {t[k]:g} s): its numbers are too large, or the machine has no "
+                         "motion there")
     impulse = CubicSpline(t, tau + passive).antiderivative()(t)
     grown = CubicSpline(t, Z).antiderivative()(t)
     coarse = CubicSpline(t[::2], Z[::2]).antiderivative()(t)  # order 4: 16 times the error

@@ -90,8 +90,10 @@ DESCRIBING = {
     "with_parameters": (made(mb.identification.with_parameters), dict(
         pi=(arrays, mb.identification.inertial_parameters(MODEL))), dict(model=MODEL)),
 }
-#: What is no mistake there: any folder may be the one with the meshes.
-ALLOWED = {"load_sdf": {"package_dirs (['nonsense']) is accepted", "package_dirs ({'a': 1}) is accepted"}}
+#: What is no mistake there: any folder may be the one with the meshes; no output, no constant; one number for all.
+ALLOWED = {"load_sdf": {"package_dirs (['nonsense']) is accepted", "package_dirs ({'a': 1}) is accepted"},
+           "linearize": {"outputs (nothing) is accepted"}, "derivatives_parameters": {"parameters ({}) is accepted"},
+           "friction": {"coulomb (one number) is accepted"}, "simulate adaptive": {"atol (one number) is accepted"}}
 
 
 def wrong(table, name):
