@@ -9,6 +9,7 @@ import numpy as np
 from .. import inputs, lazy, states
 from ..errors import StateError
 from ..inputs import Array
+from ..model.checks import flag
 from ..waits import task
 from . import options
 from .control import Controller
@@ -36,6 +37,8 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
              gauge: Any = "reset", project: Any = True) -> Solution:
     """See `mbkern.System.simulate`."""
     model = system.model
+    dense, friction = flag(dense, "dense", StateError), flag(friction, "friction", StateError)
+    project = flag(project, "project", StateError)
     if limits is not None or friction:
         tau = lazy.module("forces").with_nature(model, tau, limits, friction, control_step)
     method = options.integrator_named(integrator)
@@ -65,13 +68,13 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
         begins = with_momenta(system, q0, p0, t0)
         system.check_consistent(begins[:model.nq], begins[model.nq:], t0)
     columns = None if tangent is False or tangent is None else first_tangents(system, tangent, q0, control_step)
-    run = (lend(system, method, wrench is not None, gauge, bool(project)) if columns is None
+    run = (lend(system, method, wrench is not None, gauge, project) if columns is None
            else Run(problem_of(system, wrenches=wrench is not None), method))
     frame = run.problem.alive
     if tau is not None or wrench is not None:
         frame.load(None if controller is not None else tau, wrench)
     run.prepare(t0, t_end, step=size, n_steps=n_steps, rtol=relative, atol=absolute, max_step=longest, times=times,
-                save_every=every, dense=bool(dense), events=watched)
+                save_every=every, dense=dense, events=watched)
     if columns is not None:
         rows = times.size if times is not None else n_steps // every + 2
         run.carry(Tangents(system, run, columns, rows if times is not None or n_steps else 0))
