@@ -219,6 +219,8 @@ class Run:
 
     def begin(self, q: Any, p: Any) -> int:
         """`place` and `start`: BAD_START, and nothing is done, when these are not arrays of good numbers."""
+        if type(q) is not np.ndarray or type(p) is not np.ndarray:  # Numba takes masked arrays for plain ones
+            return P.BAD_START
         try:
             return self._begin(self.address, q, p)
         except Exception:  # of Numba: these are no plain float64 arrays
