@@ -40,11 +40,11 @@ def doubt_bare(block, work):
         for i in range(whole(block, N_NODES)):
             k, c = bare_parent(block, i), node_row(i)
             if k >= 0:
-                at = margins + k
+                at, w = margins + k, work_row(i)
                 if whole(block, c + IS_LEAF) > 0:
-                    doubt(block, k, at, rounded_inertia(block, c, get6(block, c + INERTIA)), work)
+                    doubt(block, k, at, rounded_inertia(block, c, get6(block, c + INERTIA), w, work), work)
                 else:
-                    doubt(block, k, at, rounded_inertia(block, c, get6(work, work_row(i) + W_R)), work)
+                    doubt(block, k, at, rounded_inertia(block, c, get6(work, w + W_R), w, work), work)
 
 
 @inline

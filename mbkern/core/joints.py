@@ -450,14 +450,21 @@ def put_pivot(block, c, margin, w, D, force, size, work):
 
 
 @inline
-def rounded_inertia(block, c, R):
+def rounded_inertia(block, c, R, w, work):
     """The inertia whose rounding is in what is left of R after the elimination of the node: that of R, and about an
-    axis that of the pivot D in U U^T / D, which is R (Ux^2 + Uy^2) / D^2 besides."""
+    axis that of the pivot D in U U^T / D, which is R (Ux^2 + Uy^2) / D^2 besides. The pivot of a screw has a part
+    h^2 P of the mass, and that alone where nothing is left of R."""
     kind, size = whole(block, c + KIND), trace(R)
-    if kind == REVOLUTE or kind == SCREW:
+    if kind == REVOLUTE:
         d = 1.0 / (R[5] + get(block, c + ROTOR_INERTIA))
         x, y = d * R[2], d * R[4]
         size = fma(size, fma(x, x, y * y), size)
+    elif kind == SCREW:
+        M, h = get_inertia(work, w + W_P), get(block, c + PITCH)
+        U = screw_column(block, c, M)
+        d = 1.0 / (along_screw(block, c, U) + get(block, c + ROTOR_INERTIA))
+        x, y = d * U[1][0], d * U[1][1]
+        size = fma(fma(h * h, trace(M[0]), size), fma(x, x, y * y), size)
     elif kind == BALL or kind == FREE:  # nothing is left of R
         size = 0.0 * size
     return size

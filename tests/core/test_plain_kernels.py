@@ -10,6 +10,7 @@ import reference
 from cases import assert_close
 from machines import MACHINES, Machine, T, call
 
+import mbkern as mb
 from mbkern import plain
 
 # errors are rounding times the condition of the mass matrix: 1e2 to 1e4 for random machines of order one
@@ -96,3 +97,18 @@ def test_blocks(machine):
     assert_close(C, np.array([joint.C for joint in joints]), TOLERANCE, "C")
     assert_close(columns.T, np.hstack([joint.A for joint in joints]), TOLERANCE, "A")
     assert_close(vr, np.array([joint.vr for joint in joints]), TOLERANCE, "vr")
+
+
+def test_a_screw_on_a_ball_is_no_lack_of_inertia():
+    """A ball leaves nothing of R, and the pivot of the screw before it is h^2 m alone: the margin of a slide without
+    bodies of its own before that was no number, and the machine refused."""
+    builder = mb.ModelBuilder()
+    builder.add_body("base", joint=mb.universal("x", "y"), inertia=(0.5, 0.2, 0.4))
+    builder.add_body("arm", "base", [mb.twist("y", -0.4), mb.translate((0.5, 0.8, 0.0)), mb.twist("x", 0.1)])
+    builder.add_body("tip", "arm", mb.ball(), mass=1.0, com=(-0.3, 0.5, 0.1), inertia=(0.1, 0.1, 0.1))
+    model = builder.build()
+    q, u = model.random_state(seed=3)
+    qdot, pdot, work = np.empty(model.nq), np.empty(model.nv), np.full(100_000, np.nan)
+    p = reference.mass_matrix(model, q, T) @ u
+    assert plain.load("extended").rhs(model.block, T, q, p, np.empty(0), qdot, pdot, work) == 0
+    assert_close(qdot[:5], u[:5], 1e-10, "qdot")
