@@ -67,7 +67,7 @@ def settings(model: Model, names: Sequence[str]) -> list[Setting]:
     """
     names = several(names, "parameters", ExportError)
     known = ["gravity", *[f"{body}.{what}" for body in model.body_names for what in (*OF_BODY, *JOINT)]]
-    made = []
+    made: list[Setting] = []
     for name in names:
         if any(setting.name == name for setting in made):
             continue
