@@ -69,7 +69,7 @@ def settings(model: Model, names: Sequence[str]) -> list[Setting]:
     known = ["gravity", *[f"{body}.{what}" for body in model.body_names for what in (*OF_BODY, *JOINT)]]
     made: list[Setting] = []
     for name in names:
-        if any(setting.name == name for setting in made):
+        if isinstance(name, str) and any(setting.name == name for setting in made):
             continue
         if isinstance(name, str) and name == "gravity":
             made.append(Setting(name, name, -1, tuple(model.gravity.tolist())))
