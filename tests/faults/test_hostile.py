@@ -132,10 +132,6 @@ Q, P = np.array([0.3, 0.5]), np.array([0.1, -0.2])
 T = np.linspace(0.0, 2.0, 41)
 
 
-def angle(t, q, p):
-    return float(q[-1, 0]), np.eye(1, 2) * np.ones((len(q), 1)), np.zeros_like(p)
-
-
 def record():
     """Of a motion with its joint forces."""
     q, u, a = (np.stack(pair, axis=1) for pair in (
@@ -155,21 +151,8 @@ def running():
             **state, **fixed, t_eval=(arrays, np.array([0.005, 0.01])), tau=(arrays, np.zeros(2)),
             wrench=(arrays, np.zeros((2, 6)))), dict(t_span=(0.0, 0.02))),
         "simulate adaptive": (SYSTEM.simulate, dict(
-            **state, rtol=(numbers, 1e-6), atol=(arrays, np.full(4, 1e-8)), max_step=(numbers, 0.01),
-            step=(numbers, 0.01), save_every=(counts, 2)), dict(t_span=(0.0, 0.02))),
-        "simulate closed": (closed.simulate, dict(gauge=(names, "reset"), project=(flags, True)), dict(
-            q0=q_closed, p0=np.zeros(3), t_span=(0.0, 0.02), integrator="rk4", step=0.005)),
-        "gradient": (mb.gradient, dict(
-            loss=(things, angle), system=(things, SYSTEM), **state, **fixed, t_eval=(arrays, np.array([0.01, 0.02])),
-            parameters=(lists_of_names, ["body0.mass"]), tau=(arrays, np.zeros((2, 2))),
-            max_memory=(numbers, 1e6)), dict(t_span=(0.0, 0.02))),
-        "lyapunov": (mb.chaos.lyapunov, dict(
-            system=(things, SYSTEM), **state, time=(numbers, 0.02), count=(counts, 2), interval=(numbers, 0.01),
-            transient=(numbers, 0.0), integrator=(names, "rk4"), step=(numbers, 0.005), tau=(arrays, np.zeros(2))), {}),
-        "periodic": (mb.orbits.periodic, dict(
-            system=(things, SWING), q0=(arrays, np.array([0.6])), p0=(arrays, np.zeros(1)), period=(numbers, 2.3),
-            energy=(numbers, -8.0), turns=(arrays, np.zeros(1)), integrator=(names, "gauss4"),
-            tolerance=(numbers, 1e-8)), dict(step=0.05)),
+            rtol=(numbers, 1e-6), atol=(arrays, np.full(4, 1e-8)), max_step=(numbers, 0.01),
+            step=(numbers, 0.01), save_every=(counts, 2)), dict(q0=Q, p0=P, t_span=(0.0, 0.02))),
         "poincare": (mb.orbits.poincare, dict(
             system=(things, SWING), section=(names, "bob"), count=(counts, 2), value=(numbers, 1.6),
             longest=(numbers, 20.0)), dict(q0=[0.6], p0=[0.0], integrator="rk4", step=0.02)),
@@ -193,9 +176,8 @@ def running():
     }
 
 
-RUNNING = ("simulate", "simulate adaptive", "simulate closed", "gradient", "lyapunov", "periodic", "poincare",
-           "identify", "linearize", "equilibrium", "derivatives_parameters", "assemble", "actuation", "impact",
-           "friction")
+RUNNING = ("simulate", "simulate adaptive", "poincare", "identify", "linearize", "equilibrium",
+           "derivatives_parameters", "assemble", "actuation", "impact", "friction")
 
 
 @pytest.fixture(scope="module")
