@@ -17,16 +17,17 @@ from .centroid import moment_about_origin
 from .columns import tail
 from .extended import backward
 from .jit import inline
+from .joints import eliminated_energy
 from .layout import (
-    BALL, FREE, GRAVITY, HAS_PASSIVE, HAS_ROTORS, KIND, N_DRIVES, N_NODES, NV, REST, SPRING_QI, STIFFNESS, VI, W_ELIM,
-    W_PHI, W_V, coordinate_row, get3, get_pair, node_row, put_pair, speeds_at, work_row,
+    GRAVITY, HAS_PASSIVE, HAS_ROTORS, N_DRIVES, N_NODES, NV, REST, SPRING_QI, STIFFNESS, W_V, coordinate_row, get3,
+    get_pair, node_row, put_pair, speeds_at, work_row,
 )
 from .momenta import own_momentum
 from .number import fma, get, put, whole
 from .rotors import armature
-from .spatial import ZERO6, dot6, sub6
+from .spatial import ZERO6, dot6
 from .speeds import forward
-from .vec3 import dot, sub
+from .vec3 import dot
 
 
 @inline
@@ -58,15 +59,7 @@ def energy_of_momenta(block, p, work):
     """T of a tree without drives and rotors, from the backward sweep alone."""
     twice = nothing(block, work)
     for i in range(whole(block, N_NODES)):
-        c, w = node_row(i), work_row(i)
-        kind, vi = whole(block, c + KIND), whole(block, c + VI)
-        if kind == BALL:
-            twice = twice + dot(sub(get3(p, vi), get3(work, w + W_PHI + 3)), get3(work, w + W_ELIM + 6))
-        elif kind == FREE:
-            twice = twice + dot6(sub6(get_pair(p, vi), get_pair(work, w + W_PHI)), get_pair(work, w + W_ELIM))
-        else:
-            y = get(work, w + W_ELIM + 1)
-            twice = twice + y * y / get(work, w + W_ELIM)
+        twice = twice + eliminated_energy(block, i, p, work)
     return 0.5 * twice
 
 

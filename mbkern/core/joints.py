@@ -12,7 +12,7 @@ along one. All other files are written on these functions alone (but the hot pat
                     `put_momentum_rates`: e^T (F* - Omega mu)
     elimination     `eliminate`: U = M* e, D = e^T U + r, y = (p - e^T phi) / D, and what is left for the parent;
                     `eliminate_again`: the same of other p with the pivots that are there;
-                    `recover`: rate = y - U^T (C v_k) / D and v = C v_k + e rate
+                    `recover`: rate = y - U^T (C v_k) / D and v = C v_k + e rate;   `eliminated_energy`
 
 A revolute node turns about, and a prismatic one moves along, the z axis of its frame; a screw of pitch h turns by x and
 moves by h x, so that e = (h z; z). A ball carries a unit quaternion
@@ -582,6 +582,19 @@ def eliminate_again(block, i, x, work):
         v, _ = free_velocity(M, phi, get_pair(x, vi))
         put_pair(work, w + W_ELIM, v)
         put_pair(work, w + W_PHI, get_pair(x, vi))
+
+
+@inline
+def eliminated_energy(block, i, p, work):
+    """(p - e^T phi) y of node i, which has dofs and no rotor: summed over all nodes twice the kinetic energy."""
+    c, w = node_row(i), work_row(i)
+    kind, vi = whole(block, c + KIND), whole(block, c + VI)
+    if kind == BALL:
+        return dot(sub(get3(p, vi), get3(work, w + W_PHI + 3)), get3(work, w + W_ELIM + 6))
+    if kind == FREE:
+        return dot6(sub6(get_pair(p, vi), get_pair(work, w + W_PHI)), get_pair(work, w + W_ELIM))
+    y = get(work, w + W_ELIM + 1)
+    return y * y / get(work, w + W_ELIM)
 
 
 @inline

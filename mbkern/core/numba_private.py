@@ -10,6 +10,7 @@ option `_nrt`                       no counting of references: a fifth of a smal
 `c_code`                            their LLVM code, also of those that come from the disk
 `array_over`                        arrays over memory known by its address, without one more function to compile
 `attempt`, `succeeds`               what Python code inside a user's function raises (`objmode`) is caught as well
+`PROMOTES`                          what a type answers that may stand where another one is wanted, without a loss
 ==================================  ==============================================================================
 
 :mod:`mbkern.core.numba_public` has the same names without any of this. `mbkern.core.toolchain` chooses: importing this
@@ -37,6 +38,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
+from numba.core.typeconv import Conversion
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -296,6 +298,9 @@ def array_over(context, builder, array_type, data, shape):
     populate_array(array, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
     return array._getvalue()
 
+
+# ---- types -----------------------------------------------------------------------------------------------------------
+PROMOTES = Conversion.promote
 
 # ---- functions of users ----------------------------------------------------------------------------------------------
 def _tried(context, builder, f, call, given):

@@ -99,6 +99,9 @@ def array_over(context, builder, array_type, data, shape):
     return context.compile_internal(builder, _over if len(shape) == 1 else _rows_over, sig, [data, *shape])
 
 
+# ---- types -----------------------------------------------------------------------------------------------------------
+PROMOTES = types.Optional(types.int64).can_convert_from(None, types.none)  # that is such an answer
+
 # ---- functions of users ----------------------------------------------------------------------------------------------
 @njit
 def attempt(f, arguments, otherwise):

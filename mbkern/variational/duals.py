@@ -14,11 +14,11 @@ import operator
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core.typeconv import Conversion
 from numba.extending import intrinsic, lower_cast, models, overload, overload_attribute, register_model
 
 from ..callbacks import name_of, wants_speeds
 from ..core.number import LANES, VECTOR, Dual, chained, get, put, value_of
+from ..core.toolchain import parts
 from ..errors import StateError
 
 PLAIN = (types.Float, types.Integer)
@@ -27,7 +27,7 @@ PLAIN = (types.Float, types.Integer)
 # ---- a plain number where a dual is wanted: no derivative ----
 # (hooks of Numba's types; here and not in the core, which has no use for them)
 def _conversion(self, typingctx, other):
-    return Conversion.promote if isinstance(other, PLAIN) else None
+    return parts.PROMOTES if isinstance(other, PLAIN) else None
 
 
 def _common(self, typingctx, other):

@@ -23,7 +23,8 @@ PRIVATE = PACKAGE / "core" / "numba_private.py"
 # binding to LLVM.
 PUBLIC = {
     "numba": {"types", "njit", "cfunc", "carray", "config"},
-    "numba.extending": {"intrinsic", "is_jitted", "lower_builtin", "models", "register_model", "type_callable"},
+    "numba.extending": {"intrinsic", "is_jitted", "lower_builtin", "lower_cast", "models", "overload",
+                        "overload_attribute", "register_model", "type_callable"},
     "numba.core": {"cgutils", "event"},
     "llvmlite": {"binding", "ir"},
 }
@@ -65,8 +66,13 @@ def test_both_ways_have_the_same_names():
 
 
 def test_the_private_file_says_what_each_part_gives():
-    for name in ("compiler_lock", "Called", "_nrt", "cache_on_disk", "inner", "c_callback", "array_over", "attempt"):
+    for name in ("compiler_lock", "Called", "_nrt", "cache_on_disk", "inner", "c_callback", "array_over", "attempt",
+                 "PROMOTES"):
         assert f"`{name}`" in numba_private.__doc__
+
+
+def test_both_have_the_same_answer_of_a_type_that_may_be_promoted():
+    assert numba_private.PROMOTES == numba_public.PROMOTES
 
 
 # ---- the twins do the same -------------------------------------------------------------------------------------------
