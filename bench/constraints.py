@@ -1,22 +1,27 @@
 """Constraints: one evaluation against `pin.constraintDynamics`, growth with the number of loops, runs beside real time.
 
-    python bench/constraints.py [--quick]
+    python bench/constraints.py [--quick] [--write]
 
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn. Everything is
 called from Python. Pinocchio's loops are points and welds; there `accelerations` and `rhs` stand beside
-`constraintDynamics`. Runs are the IFToMM benchmarks A02 (a row of four-bars) and A04 (Bricard), with the energy that
-they lose.
+`constraintDynamics`. Runs are the IFToMM benchmarks A02 (a row of four-bars) and A04 (Bricard) with the largest step
+that meets their own measure of accuracy, the energy; and beside Exudyn at equal error.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 import time
+import warnings
+from pathlib import Path
 
 import numpy as np
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 
 import mbkern as mb
+
+PAGE, COMMAND = "docs/howto/closed_loops.md", "python bench/constraints.py --write"
 
 
 def closed_chain(n: int, kind: str) -> mb.Model:
@@ -92,26 +97,84 @@ def growth(quick: bool) -> str:
         f"\n\nCost per loop with 40 over that with 4: {grown:.2f}.")
 
 
+ACCURACY = {"A02, 2 loops": 0.1, "A02, 40 loops": 0.1, "A04 Bricard": 1e-3}  # J in 10 s, of the benchmarks themselves
+STEPS = (2e-2, 1e-2, 5e-3, 2.5e-3, 1.25e-3)
+
+
+def benchmark(name: str):
+    """System and first state of a benchmark."""
+    n = {"A02, 2 loops": 2, "A02, 40 loops": 40}.get(name, 0)
+    system = mb.System(mb.zoo.n_four_bar(n) if n else mb.zoo.bricard())
+    q = np.zeros(system.model.nv)
+    u = np.array([-1.0 if part.startswith("crank") else 1.0 for part in system.model.speed_names]) if n else q
+    return system, q, system.momenta(q, u)
+
+
+def timed(system, q, p, t_end: float, step: float):
+    """A run of rk4 and the processor seconds that it takes."""
+    start = time.process_time()
+    run = system.simulate(q, p, (0.0, t_end), "rk4", step=step, save_every=10)
+    return run, time.process_time() - start
+
+
 def runs(quick: bool) -> str:
     rows = []
-    for name, n in (("A02, 2 loops", 2), ("A02, 40 loops", 40), ("A04 Bricard", 0)):
-        system = mb.System(mb.zoo.n_four_bar(n) if n else mb.zoo.bricard())
-        q = np.zeros(system.model.nv)
-        u = np.array([-1.0 if part.startswith("crank") else 1.0 for part in system.model.speed_names]) if n else q
-        p, step = system.momenta(q, u), 5e-3 if n else 1e-2
-        system.simulate(q, p, (0.0, 2 * step), "rk4", step=step)
-        start = time.perf_counter()
-        run = system.simulate(q, p, (0.0, 1.0 if quick else 10.0), "rk4", step=step, save_every=10)
-        seconds = time.perf_counter() - start
-        rows.append([name, f"rk4, {step:g} s", f"{np.ptp(run.energy().hamiltonian):.2g}",
-                     f"{seconds / (run.t[-1] - run.t[0]):.4f}", f"{np.abs(run.constraint_drift).max():.1g}"])
-    return markdown(["benchmark", "integrator", "energy error, J", "part of real time", "drift of the loops"], rows)
+    for name, allowed in ACCURACY.items():
+        system, q, p = benchmark(name)
+        t_end = 1.0 if quick else 10.0
+        timed(system, q, p, 0.1, 0.05)
+        for step in STEPS:
+            run, seconds = timed(system, q, p, t_end, step)
+            error = float(np.ptp(run.energy().hamiltonian))
+            if error < allowed:
+                break
+        rows.append([name, f"rk4, {step:g} s", f"{allowed:g}", f"{error:.2g}", f"{seconds / t_end:.4f}",
+                     f"{np.abs(run.constraint_drift).max():.1g}"])
+    return markdown(["benchmark, 10 s", "largest step that will do", "energy error allowed, J", "energy error, J",
+                     "processor time over real time", "drift of the loops"], rows)
+
+
+def beside_exudyn(quick: bool) -> str:
+    """Both against a run of tight tolerance, at t = 1 s: our largest step whose error is not greater than Exudyn's."""
+    if not importlib.util.find_spec("exudyn"):
+        return "(Exudyn is not installed.)"
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import exudyn_machines as machines
+
+    rows = []
+    for name, place in (("A02, 40 loops", lambda k: machines.four_bars(40, 1.0, k)),
+                        ("A04 Bricard", lambda k: machines.bricard(1.0, k))):
+        system, q, p = benchmark(name)
+        part, point = 0, (0.0, 1.0, 0.0)
+        if name == "A04 Bricard":
+            part = system.model.body_index("rod2")
+            point = system.model.body_specs[part].com
+
+        def end(run, system=system, part=part, point=point):
+            R, r = system.body_poses(run.q[-1])
+            return r[part] + R[part] @ np.array(point)
+
+        exact = end(system.simulate(q, p, (0.0, 1.0), rtol=1e-11, atol=1e-12, t_eval=[1.0]))
+        for steps in (250,) if quick else (250, 1000):
+            start = time.process_time()
+            theirs = np.abs(place(steps) - exact).max()
+            their_seconds = time.process_time() - start
+            for step in STEPS:
+                run, seconds = timed(system, q, p, 1.0, step)
+                ours = np.abs(end(run) - exact).max()
+                if ours <= theirs:
+                    break
+            rows.append([name, steps, f"{theirs:.1g}", f"{their_seconds:.3f}", f"{step:g}", f"{ours:.1g}",
+                         f"{seconds:.4f}", f"{seconds / their_seconds:.3f}"])
+    return markdown(["benchmark, 1 s", "steps of Exudyn", "its error, m", "its processor time, s", "our step, s",
+                     "our error, m", "our processor time, s", "ours / Exudyn"], rows)
 
 
 def main() -> None:
-    options = arguments(__doc__)
-    for table in (evaluations, growth, runs):
-        print(table(options.quick), end="\n\n", flush=True)
+    options = arguments(__doc__, publishes=True)
+    for mark, table in (("evaluations", evaluations), ("growth", growth), ("runs", runs), ("exudyn", beside_exudyn)):
+        publish(options, PAGE, f"bench/constraints.py {mark}", table(options.quick), COMMAND)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,11 @@ from .core import constants as L
 from .core.checks import ANGLE_LIMIT, LIMIT
 from .errors import SingularInertiaError, StateError
 from .inputs import Array
+from .model.checks import show
+from .model.constraints import UserRows
 from .model.drives import Drive, Harmonic, Spline
 from .model.model import Model
+from .model.user_rows import rows_of, values_of
 from .workspace import places
 
 # name, meaning: in the order of the codes
@@ -23,7 +26,8 @@ CODES = (
     ("BAD_P", "p is not finite, or beyond 1e200"),
     ("BAD_TAU", "the joint forces are not finite, or beyond 1e200"),
     ("BAD_QUATERNION", "the length of a quaternion in q is not within 10 % of 1"),
-    ("SINGULAR", "a joint has nothing to move (zero articulated inertia), or a drive has no value at this time"),
+    ("SINGULAR", "a joint has nothing to move (zero articulated inertia), or a drive has no value at this "
+                 "time, or constraints contradict each other"),
     ("NOT_FINITE", "the result overflowed"),
     ("BAD_SHAPE", "an array has the wrong size"),
     ("BAD_T", "t is not finite, or beyond 1e200"),
@@ -54,6 +58,73 @@ def drive_fault(model: Model, t: float) -> StateError | None:
                                        f"value at t = {t:g}; {why}")
                     error.__cause__ = cause
                     return error
+    for constraint in model.constraints:
+        amount = getattr(constraint, "length", getattr(constraint, "offset", None))
+        if isinstance(amount, Drive):
+            why, cause = _no_value(amount, t)
+            if why:
+                error = StateError(f"constraint {constraint.name!r}: its drive has no value at t = {t:g}; {why}")
+                error.__cause__ = cause
+                return error
+    return None
+
+
+def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | None:
+    """Which rows of constraints contradict each other in the state that was evaluated last, in words; None: none."""
+    K, at = lazy.module("_plain_core.constraint_layout"), int(block[L.AT_CONSTRAINTS])
+    objects = int(block[at + K.AT_OBJECTS])
+    table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
+    a, sides = np.zeros((model.n_rows, model.nv)), np.zeros((model.n_rows, 3))
+    for row in table:
+        n, entries, first = int(row[K.N_A]), int(row[K.A_LIST]), int(K.a_at(block) + row[K.AT_A])
+        dofs = block[entries:entries + n * K.A_ENTRY:K.A_ENTRY].astype(int)
+        for r in range(int(row[K.COUNT])):
+            k, own = int(row[K.PUBLIC]) + r, K.scalar_row(block, int(row[K.FIRST]) + r)
+            a[k, dofs] = work[first + r * n:first + (r + 1) * n]
+            sides[k] = work[own + K.R_B], work[own + K.R_BD], work[own + K.R_MARGIN]
+    if not np.isfinite(a).all() or not np.isfinite(sides).all():
+        return None
+    bad: set[int] = set()
+    for right in (sides[:, 0], sides[:, 1] if (sides[:, 2] < 0.0).any() else np.zeros(len(a))):
+        left = a @ np.linalg.lstsq(a, -right, rcond=1e-9)[0] + right  # speeds, or accelerations, that fit best
+        largest = max(float(np.abs(right).max(initial=0.0)), 1e-300)
+        bad = bad or set(np.flatnonzero(np.abs(left) > 1e-5 * largest).tolist())
+    if not bad:
+        return None
+    names = [name for k, name in enumerate(model.row_names) if k in bad]
+    return StateError(
+        f"constraints contradict each other at t = {t:g}: no motion satisfies {'; '.join(map(repr, names[:6]))}"
+        f"{', ...' if len(names) > 6 else ''} together with the others. Rows that depend on each other in this pose "
+        "must ask for the same: look at prescribed motion, or leave one of them out (system.mobility(q) lists them)")
+
+
+def asked_of_rows(model: Model, block: Array, work: Array) -> Array | None:
+    """The configuration that a user's rows were last asked for; None where there are none."""
+    if not any(isinstance(constraint, UserRows) for constraint in model.constraints):
+        return None
+    at = int(lazy.module("_plain_core.constraint_layout").user_at(block)) + model.nq
+    q: Array = work[at:at + model.nq].copy()
+    return q
+
+
+def rows_fault(model: Model, q: Array | None, t: float) -> StateError | None:
+    """The first function for rows of constraints that raises or gives no finite ones, in words: it is called again."""
+    if q is None:
+        return None
+    for constraint in model.constraints:
+        if isinstance(constraint, UserRows):
+            try:
+                found: tuple[Array, ...] = rows_of(constraint, t, q, model.nv)
+                if constraint.position is not None:
+                    found = (*found, values_of(constraint, t, q))
+            except Exception as cause:
+                error = StateError(f"constraint {constraint.name!r}: the function {constraint.f.__name__!r} raised "
+                                   f"{type(cause).__name__}: {cause} (t = {t:.9g} s)")
+                error.__cause__ = cause
+                return error
+            if not all(np.isfinite(x).all() for x in found):
+                return StateError(f"constraint {constraint.name!r}: the function {constraint.f.__name__!r} gave rows "
+                                  f"that are not finite (t = {t:.9g} s, q = {show(q)})")
     return None
 
 
@@ -83,7 +154,7 @@ def failure(model: Model, block: Array, work: Array, code: int, t: float) -> Sta
     """The error that a status of a kernel at time t stands for; its arguments were good."""
     if code == checks.SINGULAR:
         return singular(model, block, work, t)
-    return drive_fault(model, t) or StateError(
+    return drive_fault(model, t) or rows_fault(model, asked_of_rows(model, block, work), t) or StateError(
         "the result is not finite: coordinates, momenta or forces are too large for this model")
 
 
@@ -92,6 +163,10 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
     fault = drive_fault(model, t)
     if fault is not None:
         return fault
+    if model.constraints:
+        clash = rows_fault(model, asked_of_rows(model, block, work), t) or conflict(model, block, work, t)
+        if clash is not None:
+            return clash
     at = places.margins_at(block)
     margins = work[at:at + int(block[L.N_NODES])]
     bad = np.flatnonzero(~(margins > 0.0))

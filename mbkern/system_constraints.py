@@ -54,7 +54,7 @@ class Constrained(Operations):
     def _of_constraints(self) -> None:
         if not self.model.constraints:
             raise ModelError("this model has no constraints; add them with ModelBuilder.add_loop, add_gear, add_blade, "
-                             "add_rolling")
+                             "add_rolling, add_constraint")
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 

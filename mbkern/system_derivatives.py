@@ -324,9 +324,11 @@ class Differentiable(Constrained):
     @cached_property
     def _derivatives(self) -> Derivatives:
         """What does the work, loaded when it is first needed."""
-        self._refuse_constraints("derivatives")
-        made: Derivatives = lazy.module("derivatives").Derivatives(
-            self, self._runs, self._run_with, self._need_momenta)
+        parts = self, self._runs, self._run_with, self._need_momenta
+        if self.model.constraints:
+            constrained: Derivatives = lazy.module("derivatives.constrained_jacobian").ConstrainedDerivatives(*parts)
+            return constrained
+        made: Derivatives = lazy.module("derivatives").Derivatives(*parts)
         return made
 
     def _need_momenta(self, what: str) -> None:

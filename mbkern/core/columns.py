@@ -48,7 +48,7 @@ else:
     from numba.extending import intrinsic
 
     from .constants import ALIGNMENT
-    from .number import LANES, VECTOR, _splat, lanes
+    from .number import LANES, VECTOR, WIDTHS, _splat, lanes
     from .toolchain import parts
 
     UNKNOWN = 2**31  # length of an array that nobody asks for
@@ -64,7 +64,8 @@ else:
 
     def _array_over(context, builder, array_type, data):
         """Array of unknown length over numbers at a pointer."""
-        return parts.array_over(context, builder, array_type, data, [_word(UNKNOWN), _word(LANES)][:array_type.ndim])
+        sizes = [_word(1), _word(1 + LANES)] if array_type.ndim == 3 else [_word(LANES)][:array_type.ndim - 1]
+        return parts.array_over(context, builder, array_type, data, [_word(UNKNOWN), *sizes])
 
     def _at(builder, data, place):
         return builder.gep(data, [place], inbounds=True)
@@ -73,7 +74,7 @@ else:
     def tail(typingctx, array, i):
         """The numbers of an array from place i on."""
         def codegen(context, builder, sig, args):
-            place = args[1] if array.ndim == 1 else builder.mul(args[1], _word(LANES))
+            place = args[1] if array.ndim == 1 else builder.mul(args[1], _word(WIDTHS[array.ndim]))
             return _array_over(context, builder, array, _at(builder, _data(context, builder, sig, args), place))
         return array(array, types.intp), codegen
 

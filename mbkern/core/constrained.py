@@ -19,7 +19,7 @@ call.
 from .columns import tail
 from .composite import put_first_moments
 from .constraint_layout import (
-    AT_A, A_ENTRY, A_LIST, BODY_A, BODY_B, COUNT, E_DOF, FIRST, FORM, F_AXES_A, F_AXES_B, GEAR, N_A, N_CONSTRAINTS,
+    AT_A, A_ENTRY, A_LIST, BODY_A, BODY_B, COUNT, E_DOF, FIRST, FORM, F_AXES_A, F_AXES_B, GEOMETRIC, N_A, N_CONSTRAINTS,
     N_ROWS, PLACE_A, PLACE_B, PUBLIC, R_B, R_BD, R_G, R_M, R_N, R_SIGMA, R_X, a_at, adot_at, constraint_row,
     frames_row, head, results_at, scalar_row,
 )
@@ -27,31 +27,38 @@ from .constraint_rows import put_rates, put_rows, put_time_parts
 from .constraint_solve import add_products, back, forth, put_factor, put_gram, put_half_solutions, refine
 from .factorization import factor
 from .forces import add_joint_forces
-from .jit import inline, noinline
-from .joint_forces import bias
+from .jit import apart, inline
+from .joint_forces import put_drifts, put_joint_forces
 from .joint_momenta import momenta
 from .joints import put_frames
 from .joints import put_rates as put_configuration_rates
 from .layout import (
-    BODY_G, N_BODIES, N_DRIVES, NQ, NV, add_to_pair, body_row, get3, get33, get_frame, speeds_at,
+    BODY_G, GRAVITY, N_BODIES, N_DRIVES, NQ, NV, add_to_pair, body_row, get3, get33, get_frame, speeds_at,
 )
+from .newton_euler import put_motions
 from .number import get, put, whole
 from .reduced import carry_momenta
 from .spatial import force_to_parent, relative
-from .vec3 import add, cross, mul, scale, sub
+from .vec3 import ZERO3, add, cross, mul, neg, scale, sub
 
 R_GAMMA = R_BD  # adot u + db/dt takes the place of db/dt
 
 
+@inline
+def of_any(place):
+    """The place as an integer: Numba would compile `refine` for each literal."""
+    return place
+
+
 # ---- positions and velocities ----
-@noinline
+@apart
 def place(block, q, work):
     """The factored mass matrix, values and coefficients of all rows."""
     factor(block, q, work)
     put_rows(block, q, work)
 
 
-@noinline
+@apart
 def prepare(block, q, work):
     """The same, and G with its factor."""
     place(block, q, work)
@@ -67,7 +74,7 @@ def vector_at(block, k):
     return results_at(block) + k * whole(block, NV)
 
 
-@noinline
+@apart
 def put_speeds(block, q, P, work):
     """Joint speeds in the workspace, and sigma; after `prepare`."""
     nv, x = whole(block, NV), tail(work, vector_at(block, 0))
@@ -81,11 +88,11 @@ def put_speeds(block, q, P, work):
         for j in range(nv):
             put(x, j, get(x, j) - get(moved, j))
     back(block, x, 0, work)
-    refine(block, R_B, work)
+    refine(block, of_any(R_B), work)
     forth(block, tail(work, speeds_at(block)), work)
 
 
-@inline
+@apart
 def gauge(block, q, P, p, work):
     """The true momenta p = P - a^T sigma."""
     prepare(block, q, work)
@@ -95,7 +102,7 @@ def gauge(block, q, P, p, work):
     add_products(block, a_at(block), -1.0, p, 0, work)
 
 
-@inline
+@apart
 def close(block, q, closed, work):
     """One step of Newton towards a configuration that satisfies the holonomic rows, the shortest in kinetic energy."""
     prepare(block, q, work)
@@ -103,7 +110,7 @@ def close(block, q, closed, work):
     for j in range(nv):
         put(x, j, 0.0)
     back(block, x, 0, work)
-    refine(block, R_G, work)
+    refine(block, of_any(R_G), work)
     forth(block, step, work)
     put_configuration_rates(block, q, step, 0, closed)
     for i in range(whole(block, NQ)):
@@ -111,7 +118,7 @@ def close(block, q, closed, work):
 
 
 # ---- rates ----
-@inline
+@apart
 def put_flow(block, q, P, tau, qdot, Pdot, work):
     """qdot and Pdot for sigma' = -lambda."""
     prepare(block, q, work)
@@ -121,26 +128,34 @@ def put_flow(block, q, P, tau, qdot, Pdot, work):
     add_products(block, adot_at(block), 1.0, Pdot, 0, work)
 
 
-@noinline
+@apart
 def put_momentum_rates(block, q, tau, qdot, Pdot, work):
     """qdot, and (Adot^T - A^T Omega) mu + A^T F* + tau, for the joint speeds in the workspace."""
-    put_frames(block, q, work)
+    put_tree_frames(block, q, work)
     put_first_moments(block, work)
     carry_momenta(block, q, qdot, Pdot, False, work)
     add_joint_forces(block, q, tau, Pdot, work)
 
 
-@noinline
+@apart
+def put_tree_frames(block, q, work):
+    """Frames of all nodes in their parents."""
+    put_frames(block, q, work)
+
+
+@apart
 def put_row_rates(block, q, u, work):
     """adot and db/dt of all rows."""
     put_rates(block, q, u, work)
 
 
-@noinline
+@apart
 def put_multipliers(block, q, u, tau, work):
-    """-lambda in the place of sigma, and y of the joint accelerations; after `prepare` and `put_rates`."""
+    """-lambda in the place of sigma, and y of the joint accelerations; after `prepare`, `put_rates`, `put_frames`."""
     nv, x = whole(block, NV), tail(work, vector_at(block, 0))
-    bias(block, q, u, work[0:0], x, work)
+    put_motions(block, u, work)
+    put_drifts(block, (neg(get3(block, GRAVITY)), ZERO3), work)
+    put_joint_forces(block, q, u, work[0:0], x, work)
     for j in range(nv):
         put(x, j, -get(x, j))
     if tau.shape[0] > 0:
@@ -148,10 +163,10 @@ def put_multipliers(block, q, u, tau, work):
             put(x, j, get(x, j) + get(tau, j))
     put_centripetal(block, u, work)
     back(block, x, 0, work)
-    refine(block, R_GAMMA, work)
+    refine(block, of_any(R_GAMMA), work)
 
 
-@inline
+@apart
 def put_centripetal(block, u, work):
     """adot u + db/dt of all rows."""
     for c in range(head(block, N_CONSTRAINTS)):
@@ -165,7 +180,7 @@ def put_centripetal(block, u, work):
             put(work, at, total)
 
 
-@inline
+@apart
 def put_right_side(block, q, p, tau, qdot, pdot, work):
     """qdot and pdot for sigma' = 0."""
     put_flow(block, q, p, tau, qdot, pdot, work)
@@ -173,17 +188,18 @@ def put_right_side(block, q, p, tau, qdot, pdot, work):
     add_products(block, a_at(block), -1.0, pdot, 0, work)
 
 
-@inline
+@apart
 def put_accelerations(block, q, u, tau, udot, work):
     """Joint accelerations for joint speeds that satisfy the constraints."""
     prepare(block, q, work)
     put_row_rates(block, q, u, work)
+    put_tree_frames(block, q, work)
     put_multipliers(block, q, u, tau, work)
     forth(block, udot, work)
 
 
 # ---- results in the order of the description ----
-@inline
+@apart
 def put_public(block, place, sign, out, work):
     """What all rows have at a place."""
     for c in range(head(block, N_CONSTRAINTS)):
@@ -193,14 +209,14 @@ def put_public(block, place, sign, out, work):
             put(out, whole(block, row + PUBLIC) + r, sign * value)
 
 
-@inline
+@apart
 def residuals(block, q, g, work):
     """g of all rows; 0 of those that are not holonomic."""
     place(block, q, work)
     put_public(block, R_G, 1.0, g, work)
 
 
-@inline
+@apart
 def constraint_matrix(block, q, a, b, work):
     """a, m x nv row by row, and b."""
     place(block, q, work)
@@ -209,7 +225,7 @@ def constraint_matrix(block, q, a, b, work):
     put_matrix(block, a_at(block), a, work)
 
 
-@inline
+@apart
 def constraint_matrix_rate(block, q, u, a, b, work):
     """Time derivatives of a and b for joint speeds u."""
     place(block, q, work)
@@ -218,7 +234,7 @@ def constraint_matrix_rate(block, q, u, a, b, work):
     put_matrix(block, adot_at(block), a, work)
 
 
-@inline
+@apart
 def put_matrix(block, coefficients, a, work):
     """Coefficients of all rows, m x nv."""
     nv = whole(block, NV)
@@ -233,9 +249,9 @@ def put_matrix(block, coefficients, a, work):
                 put(a, out + whole(block, list_at + t * A_ENTRY + E_DOF), get(work, at + t))
 
 
-@inline
+@apart
 def put_wrenches(block, q, p, tau, wrenches, gears, work):
-    """What the constraints do: six numbers a body, in body axes at the body origin; joint forces of gears."""
+    """What constraints do: six numbers a body, in its axes at its origin; joint forces of gears and a user's rows."""
     put_forces(block, q, p, tau, work)
     for i in range(6 * whole(block, N_BODIES)):
         put(wrenches, i, 0.0)
@@ -244,18 +260,20 @@ def put_wrenches(block, q, p, tau, wrenches, gears, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         first, n_a, list_at = whole(block, row + FIRST), whole(block, row + N_A), whole(block, row + A_LIST)
-        if whole(block, row + FORM) == GEAR:
-            force = get(work, scalar_row(block, first) + R_SIGMA)
-            for t in range(n_a):
-                j = whole(block, list_at + t * A_ENTRY + E_DOF)
-                put(gears, j, get(gears, j) - force * get(work, a_at(block) + whole(block, row + AT_A) + t))
+        if whole(block, row + FORM) != GEOMETRIC:
+            for r in range(whole(block, row + COUNT)):
+                force = get(work, scalar_row(block, first + r) + R_SIGMA)
+                a = a_at(block) + whole(block, row + AT_A) + r * n_a
+                for t in range(n_a):
+                    j = whole(block, list_at + t * A_ENTRY + E_DOF)
+                    put(gears, j, get(gears, j) - force * get(work, a + t))
         else:
             for r in range(whole(block, row + COUNT)):
                 add_wrench(block, c, row + BODY_A, row + PLACE_A, F_AXES_A, first + r, -1.0, wrenches, work)
                 add_wrench(block, c, row + BODY_B, row + PLACE_B, F_AXES_B, first + r, 1.0, wrenches, work)
 
 
-@inline
+@apart
 def add_wrench(block, c, body, place_in_node, axes, k, sign, wrenches, work):
     """Add the force of scalar row k on one of the two bodies of constraint c, through the frame that it has there."""
     b = whole(block, body)
@@ -269,12 +287,13 @@ def add_wrench(block, c, body, place_in_node, axes, k, sign, wrenches, work):
         add_to_pair(wrenches, 6 * b, F)
 
 
-@inline
+@apart
 def put_forces(block, q, p, tau, work):
     """-lambda of all rows in the place of sigma."""
     prepare(block, q, work)
     put_speeds(block, q, p, work)
     put_row_rates(block, q, tail(work, speeds_at(block)), work)
+    put_tree_frames(block, q, work)
     put_multipliers(block, q, tail(work, speeds_at(block)), tau, work)
 
 
@@ -283,7 +302,7 @@ FLOW, RIGHT_SIDE, ACCELERATIONS, GAUGE, CLOSE, RESIDUALS, MATRIX, MATRIX_RATE, M
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 
 
-@noinline
+@apart
 def engine(action, block, work, q, x, tau, out, second):
     """What `action` says, from the configuration q, momenta or joint speeds x and joint forces tau."""
     if action == FLOW:

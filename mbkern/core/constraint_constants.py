@@ -6,11 +6,14 @@
 N_CONSTRAINTS, N_ROWS = 0, 1
 A_SIZE, Z_SIZE, L_SIZE = 2, 3, 4  # numbers of all coefficients, of their half solutions, of the factor of G
 AT_OBJECTS, AT_TYPES = 5, 6  # places in the block: rows of constraints, kinds of scalar rows
-HEAD = 7
+USER_SIZE = 7  # numbers of the workspace for rows that a user's function fills; 0: there are none
+# where the parts of the workspace begin: numbers, because the sum of what is before would be made again in every loop
+W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_A, W_ADOT, W_Z, W_FACTOR, W_SWEEP = 8, 9, 10, 11, 12, 13, 14, 15, 16
+HEAD = 17
 
 # ---- row of a constraint ----
 FORM = 0  # one of these
-GEOMETRIC, GEAR = 0, 1
+GEOMETRIC, GEAR, USER = 0, 1, 2
 NODE_A, PLACE_A, NODE_B, PLACE_B = 1, 2, 14, 15  # nodes (-1: the world); the frames A and B in them: 9 + 3
 FIRST, COUNT, PUBLIC = 27, 28, 29  # its scalar rows: first and how many; where they are in results
 LENGTH, TUBE, DRIVE_OF = 30, 31, 32  # a length that its rows use, or -1 and the drive that gives it; a second length
@@ -20,10 +23,12 @@ Z_LIST, N_Z, AT_Z = 38, 39, 40  # the same of its half solutions
 PAIR_LIST, N_PAIRS = 41, 42  # constraints up to itself that it meets in G
 COLUMN_LIST, N_COLUMNS, AT_L = 43, 44, 45  # scalar columns of the factor before its own; where its rows of it begin
 BODY_A, BODY_B = 46, 47  # numbers of its bodies, -1 for the world
-CONSTRAINT = 48
+# of a user's rows: address of the function (zero in a model's own block); the drive whose value is the time
+CALL, CLOCK = 48, 49
+CONSTRAINT = 50
 
 # ---- kinds of scalar rows: (kind, number of an axis, of another one, the constraint that it belongs to) ----
-ALONG, SQUARE, DISTANCE, BLADE, CONTACT, SLIP, LINEAR = 0, 1, 2, 3, 4, 5, 6
+ALONG, SQUARE, DISTANCE, BLADE, CONTACT, SLIP, LINEAR, GIVEN = 0, 1, 2, 3, 4, 5, 6, 7
 OWNER = 3
 TYPE = 4
 
@@ -45,10 +50,11 @@ NODE_PLACE = 15
 F_AXES_A, F_X_A, F_AXES_B, F_X_B = 0, 9, 12, 21
 F_OMEGA_A, F_V_A, F_OMEGA_B, F_V_B = 24, 27, 30, 33
 FRAMES = 36
-# of a scalar row: force direction, point, moment, and their rates; value, b, db/dt; right side, sigma, pivot
+# of a scalar row: force direction, point, moment, and their rates; value, b, db/dt; right side, sigma, pivot; the sum
+# of the sizes of what is added in a u + b, and in its place by how much the row can be satisfied (negative: it cannot)
 R_N, R_X, R_M, R_ND, R_XD, R_MD = 0, 3, 6, 9, 12, 15
-R_G, R_B, R_BD, R_SIDE, R_SIGMA, R_D, R_DENSE = 18, 19, 20, 21, 22, 23, 24
-ROW = 25
-# of a dof: y, force or velocity of a sweep
-D_Y, D_PHI = 0, 1
-DOF_SWEEP = 7
+R_G, R_B, R_BD, R_SIDE, R_SIGMA, R_D, R_DENSE, R_MARGIN = 18, 19, 20, 21, 22, 23, 24, 25
+ROW = 26
+# of a dof: y, force or velocity of a sweep, force of a second one beside it
+D_Y, D_PHI, D_BESIDE = 0, 1, 7
+DOF_SWEEP = 13

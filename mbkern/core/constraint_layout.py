@@ -4,7 +4,7 @@ A constraint has up to six scalar rows  a(q, t) u + b(q, t) = 0. It knows two fr
 world); its coefficients a are not zero only for dofs between one of its bodies and the last common one.
 
 Block:  ... | head | rows of constraints | kinds of scalar rows | lists
-Work:   ... scratch | nodes | frames of constraints | scalar rows | a | da/dt | z | factor of G | dofs
+Work:   ... scratch | nodes | frames of constraints | scalar rows | a | da/dt | z | factor of G | dofs | results | user
 
 Constraints are in the order in which G is eliminated (:mod:`mbkern.model.constraint_order`), with PUBLIC for the order
 of the description.
@@ -12,7 +12,7 @@ of the description.
 
 from .constraint_constants import *
 from .jit import inline
-from .layout import AT_CONSTRAINTS, N_NODES, NQ, NV, scratch_at, scratch_size
+from .layout import AT_CONSTRAINTS, NQ, NV
 from .number import whole
 
 
@@ -36,57 +36,57 @@ def type_row(block, k):
 
 # ---- workspace ----
 @inline
-def constrained_at(block):
-    """Where the constraints begin in the workspace."""
-    return scratch_at(block) + scratch_size(block)
+def dofs_at(block):
+    """Rows of the dofs of the factored mass matrix (:mod:`.factorization`)."""
+    return head(block, W_DOFS)
 
 
 @inline
 def place_row(block, i):
     """Row of node i; that of the world is behind the last one."""
-    return constrained_at(block) + i * NODE_PLACE
+    return head(block, W_NODES) + i * NODE_PLACE
 
 
 @inline
 def frames_row(block, c):
     """Frames of constraint c."""
-    return place_row(block, whole(block, N_NODES) + 1) + c * FRAMES
+    return head(block, W_FRAMES) + c * FRAMES
 
 
 @inline
 def scalar_row(block, k):
     """Scalar row k."""
-    return frames_row(block, head(block, N_CONSTRAINTS)) + k * ROW
+    return head(block, W_ROWS) + k * ROW
 
 
 @inline
 def a_at(block):
     """Coefficients a."""
-    return scalar_row(block, head(block, N_ROWS))
+    return head(block, W_A)
 
 
 @inline
 def adot_at(block):
     """Their time derivatives."""
-    return a_at(block) + head(block, A_SIZE)
+    return head(block, W_ADOT)
 
 
 @inline
 def z_at(block):
     """Half solutions z."""
-    return adot_at(block) + head(block, A_SIZE)
+    return head(block, W_Z)
 
 
 @inline
 def factor_at(block):
     """Factor of G, row by row."""
-    return z_at(block) + head(block, Z_SIZE)
+    return head(block, W_FACTOR)
 
 
 @inline
 def sweep_row(block, j):
     """Numbers of dof j for a sweep."""
-    return factor_at(block) + head(block, L_SIZE) + j * DOF_SWEEP
+    return head(block, W_SWEEP) + j * DOF_SWEEP
 
 
 @inline
@@ -102,6 +102,12 @@ def results_at(block):
 
 
 @inline
+def user_at(block):
+    """Room for rows that a user's function fills."""
+    return results_at(block) + 5 * whole(block, NV) + whole(block, NQ)
+
+
+@inline
 def constrained_size(block):
     """Numbers that a workspace needs in all."""
-    return results_at(block) + 5 * whole(block, NV) + whole(block, NQ)
+    return user_at(block) + head(block, USER_SIZE)

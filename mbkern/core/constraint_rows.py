@@ -19,6 +19,7 @@ Driven nodes between the bodies give b = sum a_d xdot_d likewise. What n, x, m a
     CONTACT   g = n . (c - x_B)                n = z axis of B, c the lowest point of a wheel
     SLIP      no g                             n axis i of B, at c
     LINEAR    g = sum s_j f_j(q_j) - h         gears: a_j = s_j f_j'(q_j), f_j a polynomial
+    GIVEN     all of it                        by a function of the user (:mod:`.constraint_calls`)
 
 The lowest point of a torus with the axis s (z of A), radius R of its middle circle and r of its tube, on a plane with
 normal N:  c = x_A - R d - r N,  d = (N - (N . s) s) / |...|; a disc has r = 0, a sphere R = 0.
@@ -27,16 +28,18 @@ normal N:  c = x_A - R d - r N,  d = (N - (N . s) s) / |...|; a disc has r = 0, 
 from .constraint_layout import (
     ALONG, AT_A, A_ENTRY, A_LIST, BLADE, CONTACT, COUNT, DISTANCE, DRIVEN_ENTRY, DRIVEN_LIST, DRIVE_OF, E_DEGREE, E_DOF,
     E_NODE, E_POLYNOMIAL, E_QI, E_SIDE, FIRST, FORM, F_AXES_A, F_AXES_B, F_OMEGA_A, F_OMEGA_B, F_V_A, F_V_B, F_X_A,
-    F_X_B, GEAR, LENGTH, NODE_A, NODE_B, N_A, N_CONSTRAINTS, N_DRIVEN, N_OMEGA, N_ORIGIN, N_TWIST, N_V, PLACE_A,
-    PLACE_B, R_B, R_BD, R_G, R_M, R_MD, R_N, R_ND, R_X, R_XD, SQUARE, TUBE, a_at, adot_at, constraint_row, frames_row,
+    F_X_B, GEAR, GEOMETRIC, LENGTH, NODE_A, NODE_B, NODE_PLACE, N_A, N_CONSTRAINTS, N_DRIVEN, N_OMEGA, N_ORIGIN,
+    N_TWIST, N_V, PLACE_A, PLACE_B, R_B, R_BD, R_G, R_M, R_MD, R_N, R_ND, R_X, R_XD, ROW, SQUARE, TUBE, USER, a_at,
+    adot_at, constraint_row, dofs_at, frames_row,
     head, place_row, scalar_row, type_row, zero_at,
 )
-from .factorization import W_AXES, W_WAY, dof_row
-from .jit import inline, noinline
+from .constraint_calls import put_given, put_given_rates
+from .factorization import W_AXES, W_WAY
+from .jit import apart, inline
 from .joints import dofs, drive_of, is_driven, twist
 from .layout import (
-    DOF_E, N_NODES, PARENT, VI, drive_values, get3, get33, get_frame, get_pair, node_row, put3, put33, put_pair,
-    work_row,
+    DOF_E, DOF_ROW, N_NODES, PARENT, VI, drive_values, get3, get33, get_frame, get_pair, node_row, put3, put33,
+    put_pair, work_row,
 )
 from .number import get, put, root, whole
 from .vec3 import ZERO3, add, axpy, cross, dot, matmul, scale, sub, tmul
@@ -46,16 +49,18 @@ TINY = 1e-300  # a wheel that lies flat has no lowest point: its direction is th
 
 
 # ---- where nodes and frames are, and how they move; the rows of dofs are there (:mod:`.factorization`) ----
-@noinline
+@apart
 def put_places(block, work):
     """Origins of the nodes and twists of prescribed motion, in world axes."""
-    n = whole(block, N_NODES)
+    n, places = whole(block, N_NODES), place_row(block, 0)
+    ground = places + n * NODE_PLACE
     put(work, zero_at(block), 0.0)
-    put3(work, place_row(block, n) + N_ORIGIN, ZERO3)
+    put3(work, ground + N_ORIGIN, ZERO3)
     for i in range(n):
-        c, w, at = node_row(i), work_row(i), place_row(block, i)
+        c, w, at = node_row(i), work_row(i), places + i * NODE_PLACE
         k = whole(block, c + PARENT)
-        origin = add(get3(work, place_row(block, k if k >= 0 else n) + N_ORIGIN), get3(work, w + W_WAY))
+        below = places + k * NODE_PLACE if k >= 0 else ground
+        origin = add(get3(work, below + N_ORIGIN), get3(work, w + W_WAY))
         if k >= 0 and is_driven(block, node_row(k)):  # the way begins at the last node that has dofs
             put3(work, at + N_ORIGIN, sub(origin, get3(work, work_row(k) + W_WAY)))
         else:
@@ -65,12 +70,12 @@ def put_places(block, work):
             put_pair(work, at + N_TWIST, (tmul(E, e[0]), tmul(E, e[1])))
 
 
-@inline
+@apart
 def put_frames_of(block, work):
     """Axes and origins of the frames of all constraints."""
     for c in range(head(block, N_CONSTRAINTS)):
         row, at = constraint_row(block, c), frames_row(block, c)
-        if whole(block, row + FORM) != GEAR:
+        if whole(block, row + FORM) == GEOMETRIC:
             put_frame_at(block, row + NODE_A, row + PLACE_A, at + F_AXES_A, work)
             put_frame_at(block, row + NODE_B, row + PLACE_B, at + F_AXES_B, work)
 
@@ -85,17 +90,17 @@ def put_frame_at(block, node, place, at, work):
     put3(work, at + 9, add(get3(work, place_row(block, i) + N_ORIGIN), tmul(E, rho)))
 
 
-@noinline
+@apart
 def put_world_velocities(block, u, work):
     """Velocities of all nodes, in world axes at their origins, and of the frames of all constraints."""
-    n = whole(block, N_NODES)
-    ground = place_row(block, n)
+    n, places, rows = whole(block, N_NODES), place_row(block, 0), dofs_at(block) + DOF_E
+    ground = places + n * NODE_PLACE
     put3(work, ground + N_V, ZERO3)
     put3(work, ground + N_OMEGA, ZERO3)
     for i in range(n):
-        c, at = node_row(i), place_row(block, i)
+        c, at = node_row(i), places + i * NODE_PLACE
         k = whole(block, c + PARENT)
-        below = place_row(block, k) if k >= 0 else ground
+        below = places + k * NODE_PLACE if k >= 0 else ground
         o = get3(work, below + N_OMEGA)
         way = sub(get3(work, at + N_ORIGIN), get3(work, below + N_ORIGIN))
         v = add(get3(work, below + N_V), cross(o, way))
@@ -106,13 +111,13 @@ def put_world_velocities(block, u, work):
         else:
             first = whole(block, c + VI)
             for j in range(first, first + dofs(block, c)):
-                l, t = get_pair(work, dof_row(block, j) + DOF_E)
+                l, t = get_pair(work, rows + j * DOF_ROW)
                 v, o = axpy(get(u, j), l, v), axpy(get(u, j), t, o)
             put3(work, at + N_V, v)
             put3(work, at + N_OMEGA, o)
     for c in range(head(block, N_CONSTRAINTS)):
         row, at = constraint_row(block, c), frames_row(block, c)
-        if whole(block, row + FORM) != GEAR:
+        if whole(block, row + FORM) == GEOMETRIC:
             put_frame_velocity(block, row + NODE_A, at + F_X_A, at + F_OMEGA_A, work)
             put_frame_velocity(block, row + NODE_B, at + F_X_B, at + F_OMEGA_B, work)
 
@@ -140,7 +145,7 @@ def length(block, row, work):
 
 
 # ---- values, directions, coefficients ----
-@inline
+@apart
 def put_rows(block, q, work):
     """Values g and coefficients a of all rows; the rows of dofs are there."""
     put_places(block, work)
@@ -149,13 +154,15 @@ def put_rows(block, q, work):
         row = constraint_row(block, c)
         if whole(block, row + FORM) == GEAR:
             put_gear(block, row, q, work)
+        elif whole(block, row + FORM) == USER:
+            put_given(block, row, q, work)
         else:
             for r in range(whole(block, row + COUNT)):
                 put_direction(block, c, row, whole(block, row + FIRST) + r, work)
-                put_coefficients(block, row, r, work)
+            put_coefficients(block, row, work)
 
 
-@noinline
+@apart
 def put_direction(block, c, row, k, work):
     """g, n, x, m of scalar row k."""
     f, out, kind = frames_row(block, c), scalar_row(block, k), type_row(block, k)
@@ -208,18 +215,21 @@ def minus(x):
     return -x
 
 
-@noinline
-def put_coefficients(block, row, r, work):
-    """a of the r-th row of a constraint, and what driven nodes do."""
-    k = whole(block, row + FIRST) + r
-    at, list_at, n_a = scalar_row(block, k), whole(block, row + A_LIST), whole(block, row + N_A)
-    n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_M)
-    out = a_at(block) + whole(block, row + AT_A) + r * n_a
+@apart
+def put_coefficients(block, row, work):
+    """a of all rows of a constraint."""
+    rows, n_a = scalar_row(block, whole(block, row + FIRST)), whole(block, row + N_A)
+    list_at = whole(block, row + A_LIST)
+    out, places, twists = a_at(block) + whole(block, row + AT_A), place_row(block, 0), dofs_at(block) + DOF_E
+    count = whole(block, row + COUNT)
     for t in range(n_a):
         entry = list_at + t * A_ENTRY
-        e = get_pair(work, dof_row(block, whole(block, entry + E_DOF)) + DOF_E)
-        origin = get3(work, place_row(block, whole(block, entry + E_NODE)) + N_ORIGIN)
-        put(work, out + t, get(block, entry + E_SIDE) * coefficient(n, sub(x, origin), m, e))
+        side, e = get(block, entry + E_SIDE), get_pair(work, twists + whole(block, entry + E_DOF) * DOF_ROW)
+        origin = get3(work, places + whole(block, entry + E_NODE) * NODE_PLACE + N_ORIGIN)
+        for r in range(count):
+            at = rows + r * ROW
+            n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_M)
+            put(work, out + r * n_a + t, side * coefficient(n, sub(x, origin), m, e))
 
 
 @inline
@@ -228,7 +238,7 @@ def coefficient(n, d, m, e):
     return dot(n, add(e[0], cross(e[1], d))) + dot(m, e[1])
 
 
-@noinline
+@apart
 def put_gear(block, row, q, work):
     """g and a of a relation between coordinates."""
     at, list_at = scalar_row(block, whole(block, row + FIRST)), whole(block, row + A_LIST)
@@ -255,11 +265,13 @@ def polynomial_of(block, entry, q, work):
 
 
 # ---- rates: b, adot, db/dt ----
-@inline
+@apart
 def put_time_parts(block, work):
     """b of all rows: what drives and prescribed lengths do."""
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
+        if whole(block, row + FORM) == USER:
+            continue
         for r in range(whole(block, row + COUNT)):
             k = whole(block, row + FIRST) + r
             at, kind = scalar_row(block, k), type_row(block, k)
@@ -292,7 +304,7 @@ def length_part_rate(block, row, kind, work):
     return minus(second)
 
 
-@noinline
+@apart
 def add_driven(block, row, at, work):
     """Add to b what driven nodes between the bodies do."""
     n, x, m, list_at = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_M), whole(block, row + DRIVEN_LIST)
@@ -305,7 +317,7 @@ def add_driven(block, row, at, work):
         put(work, at + R_B, get(work, at + R_B) + get(block, entry + 1) * value * rate)
 
 
-@inline
+@apart
 def put_rates(block, q, u, work):
     """adot and db/dt of all rows for joint speeds u; values and coefficients are there."""
     put_world_velocities(block, u, work)
@@ -313,13 +325,15 @@ def put_rates(block, q, u, work):
         row = constraint_row(block, c)
         if whole(block, row + FORM) == GEAR:
             put_gear_rates(block, row, q, u, work)
+        elif whole(block, row + FORM) == USER:
+            put_given_rates(block, row, q, u, work)
         else:
             for r in range(whole(block, row + COUNT)):
                 put_direction_rates(block, c, row, whole(block, row + FIRST) + r, work)
-                put_coefficient_rates(block, row, r, work)
+            put_coefficient_rates(block, row, work)
 
 
-@noinline
+@apart
 def put_direction_rates(block, c, row, k, work):
     """ndot, xdot, mdot of scalar row k, and what a prescribed length adds to db/dt."""
     f, out, kind = frames_row(block, c), scalar_row(block, k), type_row(block, k)
@@ -352,27 +366,32 @@ def put_direction_rates(block, c, row, k, work):
         put3(work, out + R_XD, axpy(-get(block, row + LENGTH), dd, axpy(-get(block, row + TUBE), Nd, v_A)))
 
 
-@noinline
-def put_coefficient_rates(block, row, r, work):
-    """adot of the r-th row of a constraint, and what driven nodes add to db/dt."""
-    k = whole(block, row + FIRST) + r
-    at, list_at, n_a = scalar_row(block, k), whole(block, row + A_LIST), whole(block, row + N_A)
-    out = adot_at(block) + whole(block, row + AT_A) + r * n_a
+@apart
+def put_coefficient_rates(block, row, work):
+    """adot of all rows of a constraint, and what driven nodes add to db/dt."""
+    rows, n_a = scalar_row(block, whole(block, row + FIRST)), whole(block, row + N_A)
+    list_at = whole(block, row + A_LIST)
+    out, places, twists = adot_at(block) + whole(block, row + AT_A), place_row(block, 0), dofs_at(block) + DOF_E
+    count = whole(block, row + COUNT)
     for t in range(n_a):
         entry = list_at + t * A_ENTRY
-        e = get_pair(work, dof_row(block, whole(block, entry + E_DOF)) + DOF_E)
-        place = place_row(block, whole(block, entry + E_NODE))
-        put(work, out + t, get(block, entry + E_SIDE) * coefficient_rate(at, place, e, work))
+        side, e = get(block, entry + E_SIDE), get_pair(work, twists + whole(block, entry + E_DOF) * DOF_ROW)
+        place = places + whole(block, entry + E_NODE) * NODE_PLACE
+        for r in range(count):
+            put(work, out + r * n_a + t, side * coefficient_rate(rows + r * ROW, place, e, work))
     list_at = whole(block, row + DRIVEN_LIST)
     for t in range(whole(block, row + N_DRIVEN)):
         entry = list_at + t * DRIVEN_ENTRY
-        i = whole(block, entry)
-        place, values = place_row(block, i), drive_of(block, node_row(i))
-        e, d = get_pair(work, place + N_TWIST), sub(get3(work, at + R_X), get3(work, place + N_ORIGIN))
-        own = coefficient(get3(work, at + R_N), d, get3(work, at + R_M), e)
-        change = coefficient_rate(at, place, e, work)
-        added = get(block, entry + 1) * (change * get(work, values + 1) + own * get(work, values + 2))
-        put(work, at + R_BD, get(work, at + R_BD) + added)
+        i, side = whole(block, entry), get(block, entry + 1)
+        place, values = places + i * NODE_PLACE, drive_of(block, node_row(i))
+        e = get_pair(work, place + N_TWIST)
+        for r in range(count):
+            at = rows + r * ROW
+            d = sub(get3(work, at + R_X), get3(work, place + N_ORIGIN))
+            own = coefficient(get3(work, at + R_N), d, get3(work, at + R_M), e)
+            change = coefficient_rate(at, place, e, work)
+            added = side * (change * get(work, values + 1) + own * get(work, values + 2))
+            put(work, at + R_BD, get(work, at + R_BD) + added)
 
 
 @inline
@@ -388,7 +407,7 @@ def coefficient_rate(at, place, e, work):
             + dot(get3(work, at + R_MD), w) + dot(m, w_rate))
 
 
-@noinline
+@apart
 def put_gear_rates(block, row, q, u, work):
     """adot and db/dt of a relation between coordinates."""
     at, list_at = scalar_row(block, whole(block, row + FIRST)), whole(block, row + A_LIST)

@@ -13,66 +13,66 @@ the backward sweep along those paths is needed for it. Order and fill of the fac
 
 the proximal refinement: where rows are redundant sigma is one of many, a^T sigma and u are exact. rho is a small part
 of the diagonal of G, so no rank is decided, and what is left of a u + b falls by rho / (g + rho) each time, g an
-eigenvalue of G.
+eigenvalue of G. Rows that contradict each other leave a u + b as it is: after two rounds it should be rounding, and
+the margin of the machine is negative where it is not.
 """
 
 from .constraint_layout import (
-    AT_A, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, COUNT, D_PHI, D_Y, E_DOF, FIRST, N_A, N_COLUMNS, N_CONSTRAINTS,
-    N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT, P_OTHER, R_D, R_DENSE, R_SIDE, R_SIGMA,
-    Z_ENTRY, Z_LIST, a_at, constraint_row, factor_at, head, scalar_row, sweep_row, type_row, z_at, zero_at,
+    AT_A, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, COUNT, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST, N_A,
+    N_COLUMNS, N_CONSTRAINTS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT, P_OTHER, ROW,
+    R_D, R_DENSE, R_G, R_MARGIN, R_SIDE, R_SIGMA, Z_ENTRY, Z_LIST, a_at, constraint_row, dofs_at, factor_at, head,
+    scalar_row, sweep_row, type_row, z_at, zero_at,
 )
-from .factorization import dof_row
-from .jit import inline, noinline
+from .jit import apart, inline
 from .layout import (
-    BEFORE, DOF_D, DOF_E, DOF_K, DOF_WAY, NV, coordinate_row, get3, get_pair, put_pair,
+    BEFORE, COORDINATE, DOF_D, DOF_E, DOF_K, DOF_ROW, DOF_WAY, NV, coordinate_row, get3, get_pair, margins_at, put_pair,
 )
-from .number import get, put, whole
+from .number import get, magnitude, put, smaller, whole
 from .spatial import ZERO6, add6, axpy6, dot6, minus_cross, shift_force
 
-RHO = 1e-10  # of the diagonal of G: far above rounding, far below its eigenvalues
-ROUNDS = 3
+# Of the diagonal of G: far below its eigenvalues, and far above rounding, of which sigma has a part 1 / rho along
+# redundant rows; integrators see that in P, and with 1e-12 their steps collapse.
+RHO = 1e-10
+ROUNDS = 3  # what is left falls by rho / g each time
 FLOOR = 1e-280  # a row without coefficients has a pivot too
+CONFLICT = 1e-5  # of the terms of all a u + b: what may be left of one, near a singular pose more than rounding
 
 
 # ---- sweeps over dofs ----
+# Where things begin is asked for once, outside of loops: after each write to the workspace LLVM has to read the block
+# again, as it cannot know that the two are not the same memory.
 @inline
-def before(block, j):
-    """The dof before j on the way to the root, or -1."""
-    return whole(block, coordinate_row(block, j) + BEFORE)
-
-
-@inline
-def pass_on(block, j, F, z, work):
-    """Add to phi of the dof before j what j leaves for it."""
-    b, row = before(block, j), dof_row(block, j)
+def pass_on(b, row, sweep, F, z, work):
+    """Add to the force at place `sweep` of dof b what the one at `row`, before which it is, leaves for it."""
     if b >= 0:
-        at = sweep_row(block, b) + D_PHI
+        at = sweep + b * DOF_SWEEP
         carried = axpy6(z, get_pair(work, row + DOF_K), shift_force(get3(work, row + DOF_WAY), F))
         put_pair(work, at, add6(get_pair(work, at), carried))
 
 
-@noinline
+@apart
 def back(block, x, place, work):
     """y of all dofs for the right side at `place` of x."""
-    nv = whole(block, NV)
+    nv, sweep, dofs, first = whole(block, NV), sweep_row(block, 0), dofs_at(block), coordinate_row(block, 0) + BEFORE
     for j in range(nv):
-        put_pair(work, sweep_row(block, j) + D_PHI, ZERO6)
+        put_pair(work, sweep + j * DOF_SWEEP + D_PHI, ZERO6)
     for j in range(nv - 1, -1, -1):
-        row, at = dof_row(block, j), sweep_row(block, j)
+        row, at = dofs + j * DOF_ROW, sweep + j * DOF_SWEEP
         F = get_pair(work, at + D_PHI)
         z = get(x, place + j) - dot6(get_pair(work, row + DOF_E), F)
         put(work, at + D_Y, z * get(work, row + DOF_D))
-        pass_on(block, j, F, z, work)
+        pass_on(whole(block, first + j * COORDINATE), row, sweep + D_PHI, F, z, work)
 
 
-@noinline
+@apart
 def forth(block, u, work):
     """Rates u from y of all dofs."""
+    sweep, dofs, first = sweep_row(block, 0), dofs_at(block), coordinate_row(block, 0) + BEFORE
     for j in range(whole(block, NV)):
-        row, at, b = dof_row(block, j), sweep_row(block, j), before(block, j)
+        row, at, b = dofs + j * DOF_ROW, sweep + j * DOF_SWEEP, whole(block, first + j * COORDINATE)
         e, way = get_pair(work, row + DOF_E), get3(work, row + DOF_WAY)
         if b >= 0:
-            v = get_pair(work, sweep_row(block, b) + D_PHI)
+            v = get_pair(work, sweep + b * DOF_SWEEP + D_PHI)
             rate = get(work, at + D_Y) - dot6(get_pair(work, row + DOF_K), v)
             put(u, j, rate)
             put_pair(work, at + D_PHI, axpy6(rate, e, (minus_cross(v[0], way, v[1]), v[1])))
@@ -82,34 +82,41 @@ def forth(block, u, work):
 
 
 # ---- G and its factor ----
-@inline
+@apart
 def put_half_solutions(block, work):
     """z of all rows."""
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
-            put_half_solution(block, row, r, work)
+        count = whole(block, row + COUNT)
+        for r in range(0, count, 2):
+            put_half_solution(block, row, r, min(r + 1, count - 1), work)
 
 
-@noinline
-def put_half_solution(block, row, r, work):
-    """z of the r-th row of a constraint, leaves first."""
-    list_at, n_z = whole(block, row + Z_LIST), whole(block, row + N_Z)
-    a = a_at(block) + whole(block, row + AT_A) + r * whole(block, row + N_A)
-    out = z_at(block) + whole(block, row + AT_Z) + r * n_z
+@apart
+def put_half_solution(block, row, r, s, work):
+    """z of the r-th and s-th row of a constraint, leaves first: while one waits, the other goes on."""
+    list_at, n_z, n_a = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + N_A)
+    a, out = a_at(block) + whole(block, row + AT_A), z_at(block) + whole(block, row + AT_Z)
+    sweep, dofs, first = sweep_row(block, 0), dofs_at(block), coordinate_row(block, 0) + BEFORE
     for t in range(n_z):
-        put_pair(work, sweep_row(block, whole(block, list_at + t * Z_ENTRY)) + D_PHI, ZERO6)
+        at = sweep + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
+        put_pair(work, at + D_PHI, ZERO6)
+        put_pair(work, at + D_BESIDE, ZERO6)
     for t in range(n_z):
         entry = list_at + t * Z_ENTRY
         j, own = whole(block, entry), whole(block, entry + 1)
-        F = get_pair(work, sweep_row(block, j) + D_PHI)
-        put(work, out + t, -dot6(get_pair(work, dof_row(block, j) + DOF_E), F))
+        b, at, dof = whole(block, first + j * COORDINATE), sweep + j * DOF_SWEEP, dofs + j * DOF_ROW
+        e, F, H = get_pair(work, dof + DOF_E), get_pair(work, at + D_PHI), get_pair(work, at + D_BESIDE)
+        x, y = -dot6(e, F), -dot6(e, H)
         if own >= 0:
-            put(work, out + t, get(work, out + t) + get(work, a + own))
-        pass_on(block, j, F, get(work, out + t), work)
+            x, y = x + get(work, a + r * n_a + own), y + get(work, a + s * n_a + own)
+        put(work, out + r * n_z + t, x)
+        put(work, out + s * n_z + t, y)
+        pass_on(b, dof, sweep + D_PHI, F, x, work)
+        pass_on(b, dof, sweep + D_BESIDE, H, y, work)
 
 
-@inline
+@apart
 def put_gram(block, work):
     """G in the place of its factor: rows of constraints, columns up to the diagonal; fill is zero."""
     for c in range(head(block, N_CONSTRAINTS)):
@@ -131,26 +138,28 @@ def factor_row(block, row, r):
     return factor_at(block) + whole(block, row + AT_L) + r * width + r * (r + 1) // 2
 
 
-@noinline
+@apart
 def put_products(block, row, pair, work):
     """G between the rows of a constraint and those of another, or its own."""
     other, common = constraint_row(block, whole(block, pair + P_OTHER)), whole(block, pair + P_COMMON)
     count, n_z, n_other = whole(block, pair + P_COUNT), whole(block, row + N_Z), whole(block, other + N_Z)
     z, x = z_at(block) + whole(block, row + AT_Z), z_at(block) + whole(block, other + AT_Z)
-    list_at = whole(block, row + Z_LIST)
-    own = other == row
+    list_at, pivots, zero = whole(block, row + Z_LIST), dofs_at(block) + DOF_D, get(work, zero_at(block))
+    own, columns, column = other == row, whole(block, other + COUNT), whole(block, pair + P_COLUMN)
     for r in range(whole(block, row + COUNT)):
-        at = factor_row(block, row, r) + whole(block, pair + P_COLUMN)
-        for s in range(r + 1 if own else whole(block, other + COUNT)):
-            total = get(work, zero_at(block))
+        at, last = factor_row(block, row, r) + column, r if own else columns - 1
+        for s in range(0, last + 1, 2):  # two sums at a time, as each addition waits for the one before
+            left, right, beside = zero, zero, min(s + 1, last)
             for k in range(count):
                 i, j = whole(block, common + 2 * k), whole(block, common + 2 * k + 1)
-                d = get(work, dof_row(block, whole(block, list_at + i * Z_ENTRY)) + DOF_D)
-                total = total + get(work, z + r * n_z + i) * get(work, x + s * n_other + j) * d
-            put(work, at + s, total)
+                part = get(work, z + r * n_z + i) * get(work, pivots + whole(block, list_at + i * Z_ENTRY) * DOF_ROW)
+                left = left + part * get(work, x + s * n_other + j)
+                right = right + part * get(work, x + beside * n_other + j)
+            put(work, at + beside, right)
+            put(work, at + s, left)
 
 
-@inline
+@apart
 def put_factor(block, work):
     """G + rho = L D L^T, row by row; D has its place with the rows, L that of G."""
     m = head(block, N_ROWS)
@@ -167,128 +176,156 @@ def put_factor(block, work):
             put_factor_row(block, row, r, mean, work)
 
 
-@noinline
+@apart
 def put_factor_row(block, row, r, mean, work):
     """One row: x_j = G_ij - sum over k of L_jk x_k,  L_ij = x_j / D_j,  D_i = G_ii + rho - sum over j of L_ij x_j."""
     width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST), factor_row(block, row, r)
+    rows, list_at = scalar_row(block, 0), whole(block, row + COLUMN_LIST)
     pivot = get(work, at + width + r)
     pivot = pivot + (RHO * pivot + (RHO * RHO * mean + FLOOR))
     for t in range(width + r):
-        j = column(block, row, t)
-        x = get(work, at + t) - product(block, j, work)
-        put(work, scalar_row(block, j) + R_DENSE, x)
+        j = whole(block, list_at + t) if t < width else first + t - width
+        x = get(work, at + t) - product(block, j, rows, work)
+        put(work, rows + j * ROW + R_DENSE, x)
     for t in range(width + r):
-        j = scalar_row(block, column(block, row, t))
+        j = rows + (whole(block, list_at + t) if t < width else first + t - width) * ROW
         x = get(work, j + R_DENSE)
         l = x * get(work, j + R_D)
         pivot = pivot - l * x
         put(work, at + t, l)
         put(work, j + R_DENSE, 0.0)
-    put(work, scalar_row(block, first + r) + R_D, 1.0 / pivot)
+    put(work, rows + (first + r) * ROW + R_D, 1.0 / pivot)
 
 
 @inline
-def column(block, row, t):
-    """Scalar column t of the rows of a constraint."""
-    width = whole(block, row + N_COLUMNS)
-    return whole(block, whole(block, row + COLUMN_LIST) + t) if t < width else whole(block, row + FIRST) + t - width
-
-
-@inline
-def owner(block, k):
-    """Row of the constraint that scalar row k belongs to."""
-    return constraint_row(block, whole(block, type_row(block, k) + OWNER))
-
-
-@inline
-def product(block, k, work):
+def product(block, k, rows, work):
     """sum over the columns j of row k of L_kj times the dense vector."""
-    row = owner(block, k)
-    r, width = k - whole(block, row + FIRST), whole(block, row + N_COLUMNS)
-    at, total = factor_row(block, row, r), get(work, zero_at(block))
-    for t in range(width + r):
-        total = total + get(work, at + t) * get(work, scalar_row(block, column(block, row, t)) + R_DENSE)
+    row = constraint_row(block, whole(block, type_row(block, k) + OWNER))
+    first, width, list_at = whole(block, row + FIRST), whole(block, row + N_COLUMNS), whole(block, row + COLUMN_LIST)
+    at, total = factor_row(block, row, k - first), get(work, zero_at(block))
+    for t in range(width):
+        total = total + get(work, at + t) * get(work, rows + whole(block, list_at + t) * ROW + R_DENSE)
+    for t in range(k - first):
+        total = total + get(work, at + width + t) * get(work, rows + (first + t) * ROW + R_DENSE)
     return total
 
 
 # ---- solving ----
-@noinline
+@apart
 def solve(block, work):
     """R_SIDE = (G + rho)^-1 R_SIDE."""
-    m = head(block, N_ROWS)
-    for c in range(head(block, N_CONSTRAINTS)):
+    rows, n = scalar_row(block, 0), head(block, N_CONSTRAINTS)
+    for c in range(n):
         row = constraint_row(block, c)
         width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST)
+        list_at, at = whole(block, row + COLUMN_LIST), factor_row(block, row, 0)
         for r in range(whole(block, row + COUNT)):
-            at, out = factor_row(block, row, r), scalar_row(block, first + r) + R_SIDE
-            x = get(work, out)
-            for t in range(width + r):
-                x = x - get(work, at + t) * get(work, scalar_row(block, column(block, row, t)) + R_SIDE)
-            put(work, out, x)
-    for k in range(m):
-        at = scalar_row(block, k)
+            x = get(work, rows + (first + r) * ROW + R_SIDE)
+            for t in range(width):
+                x = x - get(work, at + t) * get(work, rows + whole(block, list_at + t) * ROW + R_SIDE)
+            for t in range(r):
+                x = x - get(work, at + width + t) * get(work, rows + (first + t) * ROW + R_SIDE)
+            put(work, rows + (first + r) * ROW + R_SIDE, x)
+            at = at + width + r + 1
+    for k in range(head(block, N_ROWS)):
+        at = rows + k * ROW
         put(work, at + R_SIDE, get(work, at + R_SIDE) * get(work, at + R_D))
-    for c in range(head(block, N_CONSTRAINTS) - 1, -1, -1):
+    for c in range(n - 1, -1, -1):
         row = constraint_row(block, c)
         width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST)
+        list_at = whole(block, row + COLUMN_LIST)
         for r in range(whole(block, row + COUNT) - 1, -1, -1):
-            at, x = factor_row(block, row, r), get(work, scalar_row(block, first + r) + R_SIDE)
-            for t in range(width + r):
-                out = scalar_row(block, column(block, row, t)) + R_SIDE
+            at, x = factor_row(block, row, r), get(work, rows + (first + r) * ROW + R_SIDE)
+            for t in range(width):
+                out = rows + whole(block, list_at + t) * ROW + R_SIDE
                 put(work, out, get(work, out) - get(work, at + t) * x)
+            for t in range(r):
+                out = rows + (first + t) * ROW + R_SIDE
+                put(work, out, get(work, out) - get(work, at + width + t) * x)
 
 
-@inline
+@apart
 def refine(block, right, work):
     """sigma so that a u + (what is at place `right` of the rows) is zero for the corrected y."""
     for k in range(head(block, N_ROWS)):
         put(work, scalar_row(block, k) + R_SIGMA, 0.0)
-    for _ in range(ROUNDS):
-        put_residuals(block, right, work)
+    for n in range(ROUNDS):
+        put_residuals(block, right, n == 0, work)
+        if n == ROUNDS - 1 and right != R_G:  # positions may be far from each other
+            put_conflicts(block, work)
         solve(block, work)
         correct(block, work)
 
 
-@noinline
-def put_residuals(block, right, work):
-    """R_SIDE = z y + what is at place `right` of each row."""
+@apart
+def put_residuals(block, right, sizes, work):
+    """R_SIDE = z y + what is at place `right` of each row; the sum of the sizes of these terms if that is asked for."""
+    rows, zs, ys = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_z = whole(block, row + Z_LIST), whole(block, row + N_Z)
+        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST)
+        z = zs + whole(block, row + AT_Z)
         for r in range(whole(block, row + COUNT)):
-            at = scalar_row(block, whole(block, row + FIRST) + r)
-            z, total = z_at(block) + whole(block, row + AT_Z) + r * n_z, get(work, at + right)
-            for t in range(n_z):
-                y = sweep_row(block, whole(block, list_at + t * Z_ENTRY)) + D_Y
-                total = total + get(work, z + t) * get(work, y)
+            at = rows + (first + r) * ROW
+            total = get(work, at + right)
+            if sizes:
+                size = magnitude(total)
+                for t in range(n_z):
+                    term = get(work, z + t) * get(work, ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP)
+                    total, size = total + term, size + magnitude(term)
+                put(work, at + R_MARGIN, size)
+            else:
+                for t in range(n_z):
+                    y = ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
+                    total = total + get(work, z + t) * get(work, y)
             put(work, at + R_SIDE, total)
+            z = z + n_z
 
 
-@noinline
+@apart
+def put_conflicts(block, work):
+    """By how much each row can be satisfied; the margin of the machine is negative where one cannot."""
+    margin, rows, size = get(work, margins_at(block)), scalar_row(block, 0), get(work, zero_at(block))
+    for k in range(head(block, N_ROWS)):  # a row whose own terms vanish has the rounding of the others
+        size = size + get(work, rows + k * ROW + R_MARGIN)
+    for k in range(head(block, N_ROWS)):
+        at = rows + k * ROW
+        own = CONFLICT * size + FLOOR - magnitude(get(work, at + R_SIDE))
+        put(work, at + R_MARGIN, own)
+        margin = smaller(margin, own)
+    put(work, margins_at(block), margin)
+
+
+@apart
 def correct(block, work):
     """sigma += dsigma,  y -= z^T dsigma / D."""
+    rows, zs, ys, pivots = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y, dofs_at(block) + DOF_D
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_z = whole(block, row + Z_LIST), whole(block, row + N_Z)
+        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST)
+        z = zs + whole(block, row + AT_Z)
         for r in range(whole(block, row + COUNT)):
-            at = scalar_row(block, whole(block, row + FIRST) + r)
-            change, z = get(work, at + R_SIDE), z_at(block) + whole(block, row + AT_Z) + r * n_z
+            at = rows + (first + r) * ROW
+            change = get(work, at + R_SIDE)
             put(work, at + R_SIGMA, get(work, at + R_SIGMA) + change)
             for t in range(n_z):
                 j = whole(block, list_at + t * Z_ENTRY)
-                y, d = sweep_row(block, j) + D_Y, get(work, dof_row(block, j) + DOF_D)
-                put(work, y, get(work, y) - get(work, z + t) * change * d)
+                y = ys + j * DOF_SWEEP
+                put(work, y, get(work, y) - get(work, z + t) * change * get(work, pivots + j * DOF_ROW))
+            z = z + n_z
 
 
-@noinline
+@apart
 def add_products(block, coefficients, sign, out, place, work):
     """out += sign * coefficients^T sigma, for coefficients a or adot of all rows."""
+    rows = scalar_row(block, 0)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_a = whole(block, row + A_LIST), whole(block, row + N_A)
+        list_at, n_a, first = whole(block, row + A_LIST), whole(block, row + N_A), whole(block, row + FIRST)
+        a = coefficients + whole(block, row + AT_A)
         for r in range(whole(block, row + COUNT)):
-            sigma = get(work, scalar_row(block, whole(block, row + FIRST) + r) + R_SIGMA)
-            a = coefficients + whole(block, row + AT_A) + r * n_a
+            sigma = get(work, rows + (first + r) * ROW + R_SIGMA)
             for t in range(n_a):
                 j = place + whole(block, list_at + t * A_ENTRY + E_DOF)
                 put(out, j, get(out, j) + sign * get(work, a + t) * sigma)
+            a = a + n_a

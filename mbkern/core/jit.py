@@ -3,6 +3,7 @@
 `inline`   small algebra on tuples: always inlined, so that LLVM keeps the tuples in registers.
 `exact`    the same without fast-math flags, for code whose rounding or NaN handling matters.
 `noinline` a part of a kernel that is compiled once and called, without fast-math flags: for long code.
+`apart`    one that LLVM never inlines either, with fast-math flags: for long code that is called from many places.
 `kernel`   a function that others call: compiled on first use, cached on disk, releases the GIL.
 `checked`  a kernel without fast-math flags: the place where NaN tests are allowed.
 `c_function(signature)`  a `checked` kernel as a C function: made when its address is first asked for.
@@ -60,7 +61,7 @@ if PLAIN:
     def _as_it_is(function):
         return function
 
-    inline = exact = noinline = kernel = checked = _as_it_is
+    inline = exact = noinline = apart = kernel = checked = _as_it_is
 
     def c_function(signature):
         return _as_it_is
@@ -86,6 +87,8 @@ else:
     inline = _inner(forceinline=True, fastmath=set(FLAGS), **parts.INLINED)
     exact = _inner(forceinline=True, **parts.COUNTED)
     noinline = _inner(nogil=True, **parts.PIECE)
+    # forceinline: said explicitly, or it would be that of the first function that calls it
+    apart = _inner(nogil=True, forceinline=False, fastmath=set(FLAGS), **parts.APART)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

@@ -21,6 +21,7 @@ CALLED: dict = {}
 INLINED: dict = {}
 COUNTED: dict = {}
 PIECE: dict = {}
+APART: dict = {}
 
 
 def locks():
@@ -93,10 +94,15 @@ def _rows_over(pointer, count, columns):
     return carray(pointer, (count, columns))
 
 
+def _duals_over(pointer, count, one, columns):
+    return carray(pointer, (count, one, columns))
+
+
 def array_over(context, builder, array_type, data, shape):
     """Row-major array of a type over the numbers that `data` points at; for the code of an intrinsic."""
     sig = array_type(types.CPointer(array_type.dtype), *[types.intp] * len(shape))
-    return context.compile_internal(builder, _over if len(shape) == 1 else _rows_over, sig, [data, *shape])
+    over = (_over, _rows_over, _duals_over)[len(shape) - 1]
+    return context.compile_internal(builder, over, sig, [data, *shape])
 
 
 # ---- types -----------------------------------------------------------------------------------------------------------

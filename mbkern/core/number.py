@@ -392,6 +392,18 @@ else:
             return array_of(context, builder, array_type, args[0], [args[1]])
         return array_type(types.intp, types.intp), codegen
 
+    @intrinsic
+    def duals_at(typingctx, address, size):
+        """An array of `size` dual numbers at an address; whoever passes the address keeps them alive."""
+        array_type = types.Array(types.float64, 3, "C")
+
+        def codegen(context, builder, sig, args):
+            word = ir.IntType(types.intp.bitwidth)
+            data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+            shape = [args[1], ir.Constant(word, 1), ir.Constant(word, 1 + LANES)]
+            return parts.array_over(context, builder, array_type, data, shape)
+        return array_type(types.intp, types.intp), codegen
+
     # ---- several columns of a matrix side by side ----------------------------------------------------------------
     ACROSS = LANES
 

@@ -13,7 +13,7 @@ from .. import lazy, states
 from ..core import checks
 from ..core import constants as L
 from ..errors import StateError
-from ..explain import CODES, load_fault, plain_fault, singular
+from ..explain import CODES, load_fault, plain_fault, rows_fault, singular
 from ..inputs import Array
 from ..model.model import Model
 from ..workspace.frame import make_frame
@@ -106,6 +106,8 @@ def problem_of(system: System, tau: Any = None, wrench: Any = None, wrenches: bo
         if code in (checks.CALLBACK_FAILED, checks.BAD_TAU):
             q = y[:model.nq]
             return load_fault(frame.functions, model, t, q, momenta(t, q, y[model.nq:]))
+        if code == checks.NOT_FINITE and (error := rows_fault(model, y[:model.nq], t)) is not None:
+            return error
         return None
 
     def desk() -> Any:

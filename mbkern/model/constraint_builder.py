@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model.checks import Mat3
-from mbkern.model.constraints import LENGTHS, LOOPS, Blade, Constraint, Gear, Loop, Rolling
+from mbkern.model.constraints import LENGTHS, LOOPS, Blade, Constraint, Gear, Loop, Rolling, UserRows
 from mbkern.model.drives import Drive
+from mbkern.model.user_rows import trial_of_rows
 
 if TYPE_CHECKING:
     from mbkern.model.model import Body
@@ -265,6 +266,64 @@ class ConstraintBuilder:
         self._constraints[name] = (a, b), lambda i, j: Rolling(name, i, j, *numbers)
         return name
 
+    def add_constraint(self, f: Any, rows: int = 1, *, position: Any = None, name: str | None = None) -> str:
+        """Add rows of your own: a(q, t) u + b(q, t) = 0.
+
+        Their time derivatives are exact: the function is compiled once more for numbers that carry a rate.
+
+        Parameters
+        ----------
+        f : njit function
+            f(t, q, a, b) fills a (rows, nv) and b (rows), which are zero before; q is the whole configuration. Use
+            + - * / **, comparisons, `abs`, `min`, `max`, and sqrt, exp, log, sin, cos, tan, their inverses, sinh, cosh,
+            tanh, atan2 and hypot of `math` or `numpy`, number by number. An `mb.analytic.Constraints` does as well.
+        rows : int
+            How many there are.
+        position : njit function, optional
+            position(t, q, g) fills the values g (rows) that the rows are time derivatives of. With it loops are
+            assembled, and closed along the motion; without it the rows restrict velocities alone.
+        name : str
+            Unique among the constraints; the name of the function by default.
+
+        Returns
+        -------
+        str
+            The name.
+
+        Examples
+        --------
+        A bead on a parabola y = x^2 that rises by 0.1 m/s:
+
+        >>> import mbkern as mb, numba
+        >>> @numba.njit
+        ... def parabola(t, q, a, b):
+        ...     a[0, 0], a[0, 1], b[0] = 2.0 * q[0], -1.0, 0.1
+        >>> @numba.njit
+        ... def height(t, q, g):
+        ...     g[0] = q[0]**2 + 0.1 * t - q[1]
+        >>> b = mb.ModelBuilder(gravity=(0, -9.81, 0))
+        >>> _ = b.add_body("bead", joint=[mb.translate("x"), mb.translate("y")], mass=1.0, inertia=(1, 1, 1))
+        >>> b.add_constraint(parabola, position=height)
+        'parabola'
+        >>> b.build().constraints[0].holonomic
+        True
+        """
+        count = getattr(f, "count", None)
+        if count is not None and hasattr(f, "rate") and hasattr(f, "f"):  # mb.analytic.Constraints
+            f, rows = f.f, count
+        name, who = self._new_name(getattr(f, "__name__", "rows") if name is None else name, "constraint")
+        if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
+            raise ModelError(f"{who}: rows: expected how many there are, at least 1, got {checks.show(rows)}")
+        for function, what, form in ((f, "f", "f(t, q, a, b)"), (position, "position", "position(t, q, g)")):
+            if function is None and what == "position":
+                continue
+            if not hasattr(function, "py_func"):
+                raise ModelError(f"{who}: {what}: expected a function {form} compiled with @numba.njit, got "
+                                 f"{checks.show(function)}")
+        made = UserRows(name, f, int(rows), position)
+        self._constraints[name] = (), lambda: made
+        return name
+
     def add_plain(self, word: str, entry: dict[str, Any]) -> None:
         """Add a constraint as :mod:`mbkern.model.serial` has written it: "loop", "gear", "blade" or "rolling"."""
         if word == "loop":
@@ -319,6 +378,8 @@ class ConstraintBuilder:
             constraint = make(*[number[body] for body in names])
             if isinstance(constraint, Gear):
                 _check_coordinates(constraint, bodies, coordinates)
+            elif isinstance(constraint, UserRows):
+                trial_of_rows(constraint, bodies)
             elif not _moves_between(bodies, *[number[body] for body in names]):
                 raise ModelError(f"constraint {name!r}: nothing between {names[0]!r} and {names[1]!r} moves, so it can "
                                  "only hold always or never; leave it out")

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import plain
 from ..core import constants as L
 from ..core import constraint_constants as K
 from .constraint_order import meetings, order
 from .constraints import Constraint, Lowered
+
+_layout = plain.load("layout")
 
 
 class Tree:
@@ -59,7 +62,9 @@ class Entries:
         self.driven: list[tuple[int, float]] = []
         sides: dict[int, float] = {}
         self.places = [(-1, [0.0] * 12), (-1, [0.0] * 12)]
-        if spec.form == K.GEAR:
+        if spec.form == K.USER:
+            sides = dict.fromkeys(range(len(tree.node_of)), 1.0)
+        elif spec.form == K.GEAR:
             self.terms = {tree.dof_of_coordinate(place): (side, place, coefficients)
                           for place, side, coefficients in spec.terms}
             sides = {dof: side for dof, (side, _, _) in self.terms.items()}
@@ -74,7 +79,8 @@ class Entries:
                     if tree.dofs[i] == 0:
                         self.driven.append((i, side))
                     sides.update({tree.first[i] + k: side for k in range(tree.dofs[i])})
-        self.sides = dict(sorted(sides.items(), reverse=True))
+        # leaves first; a user's rows have all dofs in their own order
+        self.sides = dict(sorted(sides.items(), reverse=spec.form != K.USER))
         reached = set(self.sides)
         for dof in self.sides:
             j = tree.before[dof]
@@ -117,6 +123,7 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
         row[K.BODY_A], row[K.BODY_B] = spec.body_a, spec.body_b
         row[K.LENGTH], row[K.TUBE] = spec.length, spec.tube
         row[K.DRIVE_OF] = first_drive + drives[c] if spec.drive is not None else -1
+        row[K.CLOCK] = first_drive + drives[-1]
         types += [number for kind, i, j in spec.rows for number in (kind, i, j, k)]
 
         tables = _polynomials(entry, lists, at_lists) if spec.form == K.GEAR else {}
@@ -134,7 +141,13 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
         used["a"] += size * len(entry.sides)
         used["z"] += size * len(entry.reached)
         used["l"] += size * width + size * (size + 1) // 2
-    head = [n, m, used["a"], used["z"], used["l"], at_objects, at_types]
+    nq, nv = len(coordinates), len(tree.node_of)
+    given = max([len(spec.rows) * (2 * nv + 3) for spec in specs if spec.form == K.USER], default=0)
+    parts = [(block[L.N_NODES] + 1) * K.NODE_PLACE, n * K.FRAMES, m * K.ROW, used["a"], used["a"], used["z"], used["l"]]
+    first = _layout.scratch_at(block)
+    begins = np.cumsum([first + _layout.scratch_size(block), *parts]).astype(np.int64).tolist()
+    head = [n, m, used["a"], used["z"], used["l"], at_objects, at_types, 3 * nq + 2 * given if given else 0, first,
+            *begins]
     return [*head, *objects.ravel(), *types, *lists]
 
 

@@ -6,13 +6,13 @@ compiled core (:mod:`mbkern.core.constraint_rows`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from mbkern.core import constraint_constants as K
 from mbkern.model.checks import IDENTITY, ZERO3, Mat3, Vec3
-from mbkern.model.drives import Drive
+from mbkern.model.drives import Drive, Polynomial
 
 Rows = tuple[tuple[int, int, int], ...]
 
@@ -243,7 +243,44 @@ class Rolling:
                        (self.plane_rotation, self.plane_position), self.radius, self.tube)
 
 
-Constraint = Loop | Gear | Blade | Rolling
+@dataclass(frozen=True, slots=True)
+class UserRows:
+    """Rows a(q, t) u + b(q, t) = 0 that a function of the user fills. Made by `ModelBuilder.add_constraint`.
+
+    Attributes
+    ----------
+    name : str
+    f : njit function
+        f(t, q, a, b) fills a (rows, nv) and b (rows), which are zero before.
+    rows : int
+        Number of its scalar rows.
+    position : njit function or None
+        position(t, q, g) fills what the rows are time derivatives of, where they are; None: velocities alone.
+    """
+
+    name: str
+    f: Callable[..., None]
+    rows: int = 1
+    position: Callable[..., None] | None = None
+
+    kind: ClassVar[str] = "user"
+
+    @property
+    def holonomic(self) -> bool:
+        """Whether all rows are those of positions."""
+        return self.position is not None
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Numbers of the rows."""
+        return tuple(f"row {k}" for k in range(self.rows))
+
+    def lowered(self, coordinates: dict[str, int]) -> Lowered:
+        """In the words of the core."""
+        return Lowered(K.USER, ((K.GIVEN, 0, 0),) * self.rows)
+
+
+Constraint = Loop | Gear | Blade | Rolling | UserRows
 
 
 def _turned(rows: Rows, axis: str) -> Rows:
@@ -264,4 +301,7 @@ def _row_name(row: tuple[int, int, int]) -> str:
 def prescribed(constraints: Sequence[Constraint]) -> list[Drive]:
     """The drives of all constraints, in the order of their rows in the block."""
     amounts = [getattr(c, "length", getattr(c, "offset", None)) for c in constraints]
-    return [amount for amount in amounts if isinstance(amount, Drive)]
+    drives = [amount for amount in amounts if isinstance(amount, Drive)]
+    if any(isinstance(c, UserRows) for c in constraints):
+        drives.append(Polynomial((0.0, 1.0)))  # the time itself, for functions of it
+    return drives

@@ -18,7 +18,7 @@ from mbkern import collector, files
 from mbkern.errors import MissingFileError, ModelError
 from mbkern.model import checks
 from mbkern.model.builder import ModelBuilder
-from mbkern.model.constraints import Blade, Constraint, Gear, Loop, Rolling
+from mbkern.model.constraints import Blade, Constraint, Gear, Loop, Rolling, UserRows
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
 from mbkern.model.joint import ELEMENTS, Element, Joint
 from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
@@ -196,6 +196,8 @@ def _constraint_to_dict(constraint: Constraint, model: Model) -> dict[str, Any]:
                        "rotation_a": constraint.rotation_a, "rotation_b": constraint.rotation_b,
                        "axis": constraint.axis, "length": _field_to_plain(constraint.length)}
             return {"constraint": "loop", "name": constraint.name, **written}
+        if isinstance(constraint, UserRows):
+            raise ModelError("its rows are a function, which JSON cannot hold; pickle keeps it")
         if isinstance(constraint, Gear):
             terms = [[name, list(coefficients)] for name, coefficients in constraint.terms]
             return {"constraint": "gear", "name": constraint.name, "coordinate": constraint.coordinate, "terms": terms,

@@ -14,11 +14,12 @@ import numpy as np
 
 from .. import lazy
 from ..core import constants as L
+from ..core import constraint_constants as K
 from ..errors import MethodError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..methods import METHODS, Method
-from ..model.constraints import prescribed
+from ..model.constraints import UserRows, prescribed
 from ..model.drives import Drive, Function
 from ..model.model import Model
 from . import places
@@ -182,6 +183,23 @@ def _drive_callbacks(model: Model) -> list[Any]:
     return [drive_callback(f) for f in functions]
 
 
+def _put_user_rows(model: Model, block: Array, callbacks: list[Any]) -> None:
+    """Enter the addresses of rows that functions of the user fill, and keep these among the callbacks."""
+    users = [c for c in model.constraints if isinstance(c, UserRows)]
+    if users:
+        at, first = int(block[L.AT_CONSTRAINTS]), {}
+        row = 0
+        for c in model.constraints:
+            first[c.name] = row
+            row += c.rows
+        objects = int(block[at + K.AT_OBJECTS])
+        table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
+        for c in users:
+            made = lazy.module("user_rows").rows_callback(c.f, c.position, c.rows, model.nq, model.nv)
+            callbacks.append(made)
+            table[table[:, K.PUBLIC] == first[c.name], K.CALL] = made.address
+
+
 def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
     """The model's block; a copy with the addresses of compiled drives and of the rotors' code where there are any."""
     rotors = bool(model.block[L.HAS_ROTORS])
@@ -189,7 +207,9 @@ def _with_addresses(model: Model, callbacks: list[Any]) -> Array:
         return model.block
     block = model.block.copy()
     if model.constraints:
-        block[L.ENGINE_CALLS] = lazy.module("core.constrained_engine").engine_of_one.address
+        with lazy.module("waits").task("constraints"):
+            block[L.ENGINE_CALLS] = lazy.module("core.constrained_engine").engine_of_one.address
+        _put_user_rows(model, block, callbacks)
     if rotors:
         block[L.ROTOR_CALLS] = lazy.module("core.rotor_calls").rotor_of_one.address
     left = iter(callbacks)

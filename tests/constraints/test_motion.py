@@ -69,7 +69,7 @@ def test_energy_drift_and_velocities_of_a_run(four_bar, start):
         np.testing.assert_allclose(a @ four_bar.velocities(q, p) + b, 0.0, atol=1e-12)
 
 
-ORDERS = {"rk4": 4, "midpoint": 2, "gauss4": 4, "gauss6": 6}
+ORDERS = {"rk4": 4, "midpoint": 2, "gauss4": 4, "gauss6": 6, "dopri5": 5}
 
 
 @pytest.mark.parametrize("integrator", ORDERS)
@@ -79,7 +79,8 @@ def test_order_is_kept(integrator, options, four_bar, start):
     y = np.concatenate([exact.q[-1], exact.p[-1]])
     errors = []
     for n in (20, 40):
-        run = four_bar.simulate(*start, (0.0, 0.5), integrator, step=0.5 / n, t_eval=[0.5], **options)
+        equal = {"max_step": 0.5 / n, "rtol": 1e3, "atol": 1e3} if integrator == "dopri5" else {}  # no other reason
+        run = four_bar.simulate(*start, (0.0, 0.5), integrator, step=0.5 / n, t_eval=[0.5], **equal, **options)
         errors.append(np.abs(np.concatenate([run.q[-1], run.p[-1]]) - y).max())
     order = np.log2(errors[0] / errors[1])
     assert order > ORDERS[integrator] - 0.6 or errors[1] < 1e-10, errors
@@ -168,7 +169,7 @@ def test_n_four_bar_through_the_singular_pose(n):
 def test_bricard_for_every_cut():
     """IFToMM A04: five rows, four independent; the same motion whichever hinge closes the loop."""
     ends = []
-    for cut in (5, 2):
+    for cut in range(6):
         system = mb.System(mb.zoo.bricard(cut=cut))
         assert system.mobility(np.zeros(5)).rank == 4
         run = system.simulate(np.zeros(5), np.zeros(5), (0.0, 3.0), rtol=1e-9, atol=1e-11, t_eval=[3.0])
@@ -177,7 +178,8 @@ def test_bricard_for_every_cut():
         i = system.model.body_index("rod2")
         rod = system.model.body_specs[i]
         ends.append(r[i] + R[i] @ np.array(rod.com))
-    np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+    for end in ends[1:]:
+        np.testing.assert_allclose(end, ends[0], atol=1e-6)
 
 
 # ---- closed forms ----
@@ -316,8 +318,8 @@ def test_inconsistent_states_and_options(four_bar, start):
         four_bar.simulate(q, p, (0.0, 1.0), gauge="lorenz")
     with pytest.raises(MethodError, match="has one method"):
         mb.System(four_bar.model, "dah")
-    with pytest.raises(ModelError, match="derivatives: not for models with constraints"):
-        four_bar.jacobian_rhs(q, p)
+    with pytest.raises(ModelError, match="linearize: not for models with constraints"):
+        four_bar.linearize(q, p)
     with pytest.raises(StateError, match="hold: there is no coordinate 'handle'"):
         four_bar.assemble(q, hold=["handle"])
 
