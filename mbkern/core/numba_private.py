@@ -2,7 +2,7 @@
 
 ==================================  ==============================================================================
 `compiler_lock`, `locks`            a fork waits while another thread compiles, see :mod:`mbkern.locks`
-pipelines `Called`, `Inlined`       kernels compile in half the time, and lanes on the stack lie within cache lines
+pipelines `Called`, `Inlined`       kernels compile in a third of the time, and lanes on the stack lie within lines
 option `_nrt`                       no counting of references: a fifth of a small call from Python
 `cache_on_disk`                     compiled code that is never stale, checked for damage, loaded without the compiler
 `inner`                             functions without machine code refuse to be called from Python, and do not crash
@@ -21,17 +21,19 @@ import hashlib
 import pickle
 import warnings
 
+from llvmlite import binding as llvm
 from llvmlite import ir
 from llvmlite.binding import ffi
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import cgutils, typed_passes
+from numba.core import ir as numba_ir
 from numba.core.base import BaseContext
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.ccallback import CFunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
@@ -39,6 +41,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.core.typeconv import Conversion
+from numba.core.types.functions import BaseFunction
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -50,7 +53,8 @@ NEEDED = (
     (FunctionCache, "_load_overload"), (FunctionCache, "_save_overload"), (FunctionCache, "_impl_class"),
     (CompileResultCacheImpl, "locator"), (CompileResultCacheImpl, "reduce"), (CompileResultCacheImpl, "rebuild"),
     (BaseContext, "call_internal_no_propagate"), (BaseContext, "add_linking_libs"), (BaseContext, "get_python_api"),
-    (Dispatcher, "get_compile_result"), (JITCodeLibrary, "_get_module_for_linking"),
+    (Dispatcher, "get_compile_result"), (JITCodeLibrary, "_get_module_for_linking"), (PassManager, "_runPass"),
+    (BaseFunction, "get_call_type"), (BaseContext, "get_arg_packer"), (CompilerBase, "_compile_core"),
 )
 for _owner, _name in NEEDED:
     getattr(_owner, _name)  # an AttributeError where Numba has become another
@@ -68,6 +72,8 @@ def locks():
 # Both leave out the passes for parts of the language that the core does not use (closures, `with`, loops over tuples):
 # a fifteenth of the time of a first call. What differs is the last pass.
 CACHE_LINE = 64  # bytes
+RAISE = (numba_ir.Raise, numba_ir.StaticRaise)
+HANDS_ON = "ret i32 %"  # in Numba's functions: the answer of one that it has called
 NOT_NEEDED = {
     "with_lifting", "inline_closure_likes", "rewrite_semantic_constants", "dead_branch_prune", "Rewrite dynamic raises",
     "make_function_op_code_to_jit_function", "inline_inlinables", "find_literally", "literal_unroll",
@@ -100,6 +106,16 @@ class _ApartLower(_AlignedLower):
 class _InlinedLibrary(JITCodeLibrary):
     """LLVM's code of one function: hardly optimised, because all of it is where it will be inlined or called from."""
 
+    raises = False
+
+    def add_ir_module(self, ir_module):
+        """Numba's, without its second look at code that Numba has just written."""
+        text = cgutils.normalize_ir_text(str(ir_module))
+        self.raises = HANDS_ON in text
+        module = llvm.parse_assembly(text)
+        module.name = ir_module.name
+        self.add_llvm_module(module)
+
     def _optimize_functions(self, ll_module):
         pass
 
@@ -119,6 +135,19 @@ class _ApartLibrary(_InlinedLibrary):
         pass
 
 
+def _bare_call(fndesc, library):
+    """A call of a function of ours, which raises nothing and calls nobody who does: without the code that would hand on
+    what it raises, which is most of what Numba makes of a call. (Numba itself lets `range` raise for steps of zero.)"""
+    def call(context, builder, sig, args):
+        function = context.declare_function(builder.module, fndesc)
+        places = [cgutils.alloca_once(builder, kind.pointee) for kind in function.function_type.args[:2]]
+        builder.call(function, [*places, *context.get_arg_packer(fndesc.argtypes).as_arguments(builder, args)])
+        return context.get_returned_value(builder, fndesc.restype, builder.load(places[0]))
+
+    call.signature, call.libs = fndesc.argtypes, (library,)
+    return call
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _InlinedLowering(typed_passes.NativeLowering):
     _name = "mbkern_inlined_lowering"
@@ -132,7 +161,12 @@ class _InlinedLowering(typed_passes.NativeLowering):
         # what stands for the function; it has no address, as no wrapper for Python was made
         key = _dynfunc.make_function(lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "", 0, lowered.env,
                                      (state.library,))
-        state.targetctx.insert_user_function(key, lowered.fndesc, [state.library])
+        raises = any(isinstance(block.body[-1], RAISE) for block in state.func_ir.blocks.values())
+        if raises or state.library.raises or isinstance(lowered.fndesc.restype, types.Optional):
+            state.targetctx.insert_user_function(key, lowered.fndesc, [state.library])
+        else:
+            call = _bare_call(lowered.fndesc, state.library)
+            state.targetctx._defns[key].append(call, call.signature)
         state["cr"] = lowered._replace(cfunc=key)
         return True
 
@@ -147,15 +181,57 @@ class _ApartLowering(_InlinedLowering):
         return _ApartLower
 
 
+class _Passes(PassManager):
+    """Numba's passes one after the other, without what it writes down about each and its checks between two of them."""
+
+    def _runPass(self, index, pss, internal_state):
+        pss.analysis = self._analysis
+        with global_compiler_lock:
+            pss.run_initialization(internal_state)
+            pss.run_pass(internal_state)
+            pss.run_finalizer(internal_state)
+
+
 def _pipeline(state, lowering):
-    manager = DefaultPassBuilder.define_nopython_pipeline(state)
+    usual = DefaultPassBuilder.define_nopython_pipeline(state)
+    manager = _Passes("mbkern")
     manager.passes = [(lowering if step is typed_passes.NativeLowering else step, text)
-                      for step, text in manager.passes if step.name() not in NOT_NEEDED]
+                      for step, text in usual.passes if step.name() not in NOT_NEEDED]
     manager.finalize()
     return [manager]
 
 
-class Called(CompilerBase):
+_usual_call_type = BaseFunction.get_call_type
+_call_types: dict = {}
+
+
+def _get_call_type(self, context, args, kws):
+    """The type of a call of a built-in function, looked up once for each kind of arguments."""
+    if kws:
+        return _usual_call_type(self, context, args, kws)
+    found = _call_types.get((self, args))
+    if found is None:
+        found = _call_types[self, args] = _usual_call_type(self, context, args, kws)
+    return found
+
+
+class _Compiler(CompilerBase):
+    """While it compiles, types of calls are remembered: Numba goes through all candidates again at each of some
+    thousand calls, a quarter of the time. Whoever compiles holds the compiler's lock, so nobody else meets this.
+    """
+
+    def _compile_core(self):
+        usual = BaseFunction.get_call_type
+        BaseFunction.get_call_type = _get_call_type  # type: ignore[method-assign]
+        try:
+            return super()._compile_core()
+        finally:
+            BaseFunction.get_call_type = usual  # type: ignore[method-assign]
+            if usual is not _get_call_type:  # the outermost one
+                _call_types.clear()
+
+
+class Called(_Compiler):
     """For functions that are called. Aligns the stack to a cache line: Numba does not, and then half of the SIMD
     numbers that do not find a register lie across two lines. The sweeps on lanes took 1.0 or 1.6 times as long, by the
     chance of where the stack of a process begins."""
@@ -164,14 +240,14 @@ class Called(CompilerBase):
         return _pipeline(self.state, _CalledLowering)
 
 
-class Inlined(CompilerBase):
+class Inlined(_Compiler):
     """For functions that are always inlined: no machine code, which nobody would call, but LLVM's code."""
 
     def define_pipelines(self):
         return _pipeline(self.state, _InlinedLowering)
 
 
-class Apart(CompilerBase):
+class Apart(_Compiler):
     """For functions that are called and never inlined: LLVM's code, of which whoever calls them makes machine code. The
     engine of constraints has ten entries that share most of what they do: a fifth of the time to compile."""
 

@@ -433,12 +433,16 @@ else:
     NUMBERS = {1: types.float64, 2: lanes, 3: dual}  # by the dimensions of an array
     WIDTHS = {1: 1, 2: LANES, 3: 1 + LANES}  # of a number, in doubles
 
+    def data_of_array(context, builder, array_type, array):
+        """Pointer to the first double of an array, out of the array as a value: Numba's own way goes through memory,
+        and all that code has to be optimised away again."""
+        return builder.extract_value(array, context.data_model_manager[array_type].get_field_position("data"))
+
     def _first(context, builder, sig, args):
         """Pointer to the first double of number args[1] of array args[0]."""
-        array = context.make_array(sig.args[0])(context, builder, args[0])
-        width = WIDTHS[sig.args[0].ndim]
+        data, width = data_of_array(context, builder, sig.args[0], args[0]), WIDTHS[sig.args[0].ndim]
         at = args[1] if width == 1 else builder.mul(args[1], ir.Constant(args[1].type, width))
-        return builder.gep(array.data, [at], inbounds=True)
+        return builder.gep(data, [at], inbounds=True)
 
     def _lanes_behind(builder, first, places):
         """Pointer to the vector that begins so many doubles behind the first."""
