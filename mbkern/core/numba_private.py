@@ -222,11 +222,11 @@ class _Compiler(CompilerBase):
 
     def _compile_core(self):
         usual = BaseFunction.get_call_type
-        BaseFunction.get_call_type = _get_call_type  # type: ignore[method-assign]
+        BaseFunction.get_call_type = _get_call_type
         try:
             return super()._compile_core()
         finally:
-            BaseFunction.get_call_type = usual  # type: ignore[method-assign]
+            BaseFunction.get_call_type = usual
             if usual is not _get_call_type:  # the outermost one
                 _call_types.clear()
 
