@@ -72,7 +72,7 @@ def locks():
 # Both leave out the passes for parts of the language that the core does not use (closures, `with`, loops over tuples):
 # a fifteenth of the time of a first call. What differs is the last pass.
 CACHE_LINE = 64  # bytes
-RAISE = (numba_ir.Raise, numba_ir.StaticRaise)
+RAISE = (numba_ir.Raise, numba_ir.StaticRaise, numba_ir.DynamicRaise)
 HANDS_ON = "ret i32 %"  # in Numba's functions: the answer of one that it has called
 NOT_NEEDED = {
     "with_lifting", "inline_closure_likes", "rewrite_semantic_constants", "dead_branch_prune", "Rewrite dynamic raises",

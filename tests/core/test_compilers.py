@@ -44,6 +44,47 @@ def test_other_compiled_code_may_call_inlined_functions():
     assert users(2.0) == 7.0
 
 
+def test_what_inlined_functions_raise_is_handed_on():
+    """Calls of functions that raise nothing have no code for it; those that raise, or call somebody who may, have."""
+    @exact
+    def raises(x):
+        if x < 0.0:
+            raise ValueError("negative")
+        return x
+
+    @numba.njit
+    def of_a_user(x):
+        if x < 0.0:
+            raise ValueError("negative")
+        return x
+
+    @exact
+    def hands_on(x):
+        return of_a_user(x)
+
+    @exact
+    def second(x):
+        return hands_on(x) + 1.0
+
+    def calls(f):
+        return numba.njit(pipeline_class=Called)(lambda x: f(x))
+
+    for inner, value in ((raises, 1.0), (hands_on, 1.0), (second, 2.0)):
+        outer = calls(inner)
+        assert outer(1.0) == value
+        with pytest.raises(ValueError, match="negative"):
+            outer(-1.0)
+
+
+def test_types_of_calls_are_numbas_own_again_after_compiling():
+    from numba.core.types.functions import BaseFunction
+
+    from mbkern.core import numba_private
+
+    caller(1.0)
+    assert BaseFunction.get_call_type is numba_private._usual_call_type and not numba_private._call_types
+
+
 @pytest.mark.parametrize("decorator", [exact, noinline])
 def test_control_flow_arrays_and_tuples_work(decorator):
     """What is left out of the pipelines is not needed for what the core uses."""
