@@ -20,7 +20,6 @@ would make S large, and the rounding error of the differences with it.
 To read along: :mod:`mbkern.textbook.appell`.
 """
 
-from .checks import status
 from .drives import evaluate_drives
 from .forces import add_applied_forces
 from .jit import inline, kernel, noinline
@@ -274,11 +273,3 @@ def sweeps(block, q, u, tau, udot, work):
         put(udot, j, get(udot, j) - get(work, bias + j))
     add_applied_forces(block, q, tau, udot, work)  # those of rotors are part of S
     factor_and_solve(block, udot, work)
-
-
-@kernel
-def accelerations(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps(block, q, u, tau, udot, work)
-    return status(block, work)

@@ -33,10 +33,8 @@ To read along: :mod:`mbkern.textbook.emh`.
 
 from .bare import doubt_bare
 from .carry import beside_inertia, chain_inertia
-from .checks import STALE, stale, status
-from .drives import evaluate_drives
 from .forces import add_applied_forces, add_joint_forces
-from .jit import inline, kernel
+from .jit import inline
 from .joints import (
     ball_frame, drops_rotor, eliminate_screw, free_frame, free_velocity, put_free_rate, put_momentum_rates, put_pivot,
     put_quaternion_rate, screw_column, screw_pivot,
@@ -640,13 +638,3 @@ def sweeps_of_hinges(block, q, p, tau, qdot, pdot, work):
     backward_of_hinges(block, q, p, work)
     forward_of_hinges(block, qdot, pdot, work)
     add_applied_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

@@ -23,8 +23,6 @@ To read along: :mod:`mbkern.textbook.emh_lu`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
-from .checks import STALE, stale, status
-from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import drive_of, dofs, is_driven, put_rates
@@ -238,13 +236,3 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
     backward(block, p, work)
     forward(block, q, p, qdot, pdot, work)
     add_joint_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

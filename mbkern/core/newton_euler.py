@@ -19,8 +19,6 @@ Hinges, the most frequent nodes, have ways of their own: :mod:`.newton_euler_hin
 """
 
 from .bare import doubt_bare
-from .checks import status
-from .drives import evaluate_drives
 from .extended import put_turn
 from .forces import add_joint_forces
 from .jit import inline, kernel
@@ -186,11 +184,3 @@ def sweeps(block, q, u, tau, udot, work):
     move(block, u, work)
     backward(block, udot, work)
     forward(block, udot, work)
-
-
-@kernel
-def accelerations(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps(block, q, u, tau, udot, work)
-    return status(block, work)

@@ -21,9 +21,7 @@ work is linear; on a chain the rows grow, work is cubic and memory quadratic.
 To read along: :mod:`mbkern.textbook.dah`.
 """
 
-from .checks import STALE, stale, status
 from .composite_axes import W_AXES, W_WAY, put_composites
-from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
@@ -234,13 +232,3 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
     backward(block, q, p, work)
     forward(block, q, qdot, pdot, work)
     add_joint_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

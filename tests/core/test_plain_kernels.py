@@ -25,8 +25,8 @@ def machine(request):
 @pytest.mark.parametrize("module", ["extended", "extended_lu", "reduced", "multipliers"])
 def test_the_right_hand_sides(module, machine):
     qdot, pdot = np.empty(machine.model.nq), np.empty(machine.model.nv)
-    code = plain.load(module).rhs(machine.block, T, machine.q, machine.p, machine.joint_forces(), qdot, pdot,
-                                  machine.work())
+    code = plain.rhs(module)(machine.block, T, machine.q, machine.p, machine.joint_forces(), qdot, pdot,
+                             machine.work())
     assert code == 0
     assert_close(qdot, machine.hamilton.qdot, TOLERANCE, "qdot")
     assert_close(pdot, machine.hamilton.pdot, TOLERANCE, "pdot")
@@ -44,11 +44,11 @@ def test_the_right_hand_side_of_hinges():
 
 
 @pytest.mark.parametrize("module, name", [
-    ("newton_euler", "accelerations"), ("newton_euler_lu", "accelerations"), ("lagrange", "accelerations_2"),
-    ("lagrange", "accelerations_1"), ("appell", "accelerations")])
+    ("newton_euler", "sweeps"), ("newton_euler_lu", "sweeps"), ("lagrange", "sweeps_2"), ("lagrange", "sweeps_1"),
+    ("appell", "sweeps")])
 def test_accelerations(module, name, machine):
     udot = np.empty(machine.model.nv)
-    code = getattr(plain.load(module), name)(machine.block, T, machine.q, machine.u, machine.joint_forces(), udot,
+    code = plain.accelerations(module, name)(machine.block, T, machine.q, machine.u, machine.joint_forces(), udot,
                                              machine.work(2_000_000 if module == "appell" else 200_000))
     assert code == 0
     # Appell's coefficients are differences of S: some digits less
