@@ -202,7 +202,7 @@ def wake(helpers: int, long: bool) -> None:
         if helpers == 0:
             return
         if manned[slot]:
-            helpers -= int(slots[slot, rows.SLOT]) in (rows.ABSENT, rows.FREE)  # on the way, or there; else it is busy
+            helpers -= int(slots[slot, rows.SLOT]) in (rows.ABSENT, rows.READY)  # on the way, or there; else it is busy
             continue
         helpers -= 1
         with _lock:

@@ -35,7 +35,7 @@ from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6
 from .vec3 import add, cross, dot, mul, scale, smul
 
-PIVOT_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
+PROBED_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
 
 
 # ---- the workspace after what all methods have: trial accelerations x, trial speeds, H, forces of rotors, A ----
@@ -242,7 +242,7 @@ def factor_and_solve(block, b, work):
         for j in range(last - 1, first - 1, -1):
             row = at + j * n
             pivot = get(work, row + j)
-            margin = fma(-PIVOT_TOLERANCE, get(work, x + j), pivot)
+            margin = fma(-PROBED_TOLERANCE, get(work, x + j), pivot)
             put(work, margins + i, smaller(margin, get(work, margins + i)))
             d = 1.0 / pivot
             for r in range(j):

@@ -17,9 +17,10 @@ eigenvalue of G.
 """
 
 from .constraint_layout import (
-    AT_A, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, COUNT, D_PHI, D_Y, E_DOF, FIRST, N_A, N_COLUMNS, N_CONSTRAINTS,
-    N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT, P_OTHER, R_D, R_DENSE, R_SIDE, R_SIGMA,
-    Z_ENTRY, Z_LIST, a_at, constraint_row, factor_at, head, scalar_row, sweep_row, type_row, z_at, zero_at,
+    AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, D_PHI, D_Y, E_DOF, FIRST_ROW, N_A, N_COLUMNS,
+    N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT, P_OTHER,
+    R_DENSE, R_PIVOT, R_SIDE, R_SIGMA, Z_ENTRY, Z_LIST, a_at, constraint_row, factor_at, head, scalar_row, sweep_row,
+    type_row, z_at, zero_at,
 )
 from .factorization import dof_row
 from .jit import inline, noinline
@@ -87,7 +88,7 @@ def put_half_solutions(block, work):
     """z of all rows."""
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             put_half_solution(block, row, r, work)
 
 
@@ -95,7 +96,7 @@ def put_half_solutions(block, work):
 def put_half_solution(block, row, r, work):
     """z of the r-th row of a constraint, leaves first."""
     list_at, n_z = whole(block, row + Z_LIST), whole(block, row + N_Z)
-    a = a_at(block) + whole(block, row + AT_A) + r * whole(block, row + N_A)
+    a = a_at(block) + whole(block, row + AT_COEFFICIENTS) + r * whole(block, row + N_A)
     out = z_at(block) + whole(block, row + AT_Z) + r * n_z
     for t in range(n_z):
         put_pair(work, sweep_row(block, whole(block, list_at + t * Z_ENTRY)) + D_PHI, ZERO6)
@@ -115,7 +116,7 @@ def put_gram(block, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         width = whole(block, row + N_COLUMNS)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             at = factor_row(block, row, r)
             for k in range(width):
                 put(work, at + k, 0.0)
@@ -139,9 +140,9 @@ def put_products(block, row, pair, work):
     z, x = z_at(block) + whole(block, row + AT_Z), z_at(block) + whole(block, other + AT_Z)
     list_at = whole(block, row + Z_LIST)
     own = other == row
-    for r in range(whole(block, row + COUNT)):
+    for r in range(whole(block, row + N_OWN_ROWS)):
         at = factor_row(block, row, r) + whole(block, pair + P_COLUMN)
-        for s in range(r + 1 if own else whole(block, other + COUNT)):
+        for s in range(r + 1 if own else whole(block, other + N_OWN_ROWS)):
             total = get(work, zero_at(block))
             for k in range(count):
                 i, j = whole(block, common + 2 * k), whole(block, common + 2 * k + 1)
@@ -157,20 +158,20 @@ def put_factor(block, work):
     mean = get(work, zero_at(block))
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             mean = mean + get(work, factor_row(block, row, r) + whole(block, row + N_COLUMNS) + r) * (1.0 / m)
     for k in range(m):
         put(work, scalar_row(block, k) + R_DENSE, 0.0)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             put_factor_row(block, row, r, mean, work)
 
 
 @noinline
 def put_factor_row(block, row, r, mean, work):
     """One row: x_j = G_ij - sum over k of L_jk x_k,  L_ij = x_j / D_j,  D_i = G_ii + rho - sum over j of L_ij x_j."""
-    width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST), factor_row(block, row, r)
+    width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW), factor_row(block, row, r)
     pivot = get(work, at + width + r)
     pivot = pivot + (RHO * pivot + (RHO * RHO * mean + FLOOR))
     for t in range(width + r):
@@ -180,18 +181,18 @@ def put_factor_row(block, row, r, mean, work):
     for t in range(width + r):
         j = scalar_row(block, column(block, row, t))
         x = get(work, j + R_DENSE)
-        l = x * get(work, j + R_D)
+        l = x * get(work, j + R_PIVOT)
         pivot = pivot - l * x
         put(work, at + t, l)
         put(work, j + R_DENSE, 0.0)
-    put(work, scalar_row(block, first + r) + R_D, 1.0 / pivot)
+    put(work, scalar_row(block, first + r) + R_PIVOT, 1.0 / pivot)
 
 
 @inline
 def column(block, row, t):
     """Scalar column t of the rows of a constraint."""
     width = whole(block, row + N_COLUMNS)
-    return whole(block, whole(block, row + COLUMN_LIST) + t) if t < width else whole(block, row + FIRST) + t - width
+    return whole(block, whole(block, row + COLUMN_LIST) + t) if t < width else whole(block, row + FIRST_ROW) + t - width
 
 
 @inline
@@ -204,7 +205,7 @@ def owner(block, k):
 def product(block, k, work):
     """sum over the columns j of row k of L_kj times the dense vector."""
     row = owner(block, k)
-    r, width = k - whole(block, row + FIRST), whole(block, row + N_COLUMNS)
+    r, width = k - whole(block, row + FIRST_ROW), whole(block, row + N_COLUMNS)
     at, total = factor_row(block, row, r), get(work, zero_at(block))
     for t in range(width + r):
         total = total + get(work, at + t) * get(work, scalar_row(block, column(block, row, t)) + R_DENSE)
@@ -218,8 +219,8 @@ def solve(block, work):
     m = head(block, N_ROWS)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST)
-        for r in range(whole(block, row + COUNT)):
+        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW)
+        for r in range(whole(block, row + N_OWN_ROWS)):
             at, out = factor_row(block, row, r), scalar_row(block, first + r) + R_SIDE
             x = get(work, out)
             for t in range(width + r):
@@ -227,11 +228,11 @@ def solve(block, work):
             put(work, out, x)
     for k in range(m):
         at = scalar_row(block, k)
-        put(work, at + R_SIDE, get(work, at + R_SIDE) * get(work, at + R_D))
+        put(work, at + R_SIDE, get(work, at + R_SIDE) * get(work, at + R_PIVOT))
     for c in range(head(block, N_CONSTRAINTS) - 1, -1, -1):
         row = constraint_row(block, c)
-        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST)
-        for r in range(whole(block, row + COUNT) - 1, -1, -1):
+        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW)
+        for r in range(whole(block, row + N_OWN_ROWS) - 1, -1, -1):
             at, x = factor_row(block, row, r), get(work, scalar_row(block, first + r) + R_SIDE)
             for t in range(width + r):
                 out = scalar_row(block, column(block, row, t)) + R_SIDE
@@ -255,8 +256,8 @@ def put_residuals(block, right, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_z = whole(block, row + Z_LIST), whole(block, row + N_Z)
-        for r in range(whole(block, row + COUNT)):
-            at = scalar_row(block, whole(block, row + FIRST) + r)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            at = scalar_row(block, whole(block, row + FIRST_ROW) + r)
             z, total = z_at(block) + whole(block, row + AT_Z) + r * n_z, get(work, at + right)
             for t in range(n_z):
                 y = sweep_row(block, whole(block, list_at + t * Z_ENTRY)) + D_Y
@@ -270,8 +271,8 @@ def correct(block, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_z = whole(block, row + Z_LIST), whole(block, row + N_Z)
-        for r in range(whole(block, row + COUNT)):
-            at = scalar_row(block, whole(block, row + FIRST) + r)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            at = scalar_row(block, whole(block, row + FIRST_ROW) + r)
             change, z = get(work, at + R_SIDE), z_at(block) + whole(block, row + AT_Z) + r * n_z
             put(work, at + R_SIGMA, get(work, at + R_SIGMA) + change)
             for t in range(n_z):
@@ -286,9 +287,9 @@ def add_products(block, coefficients, sign, out, place, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_a = whole(block, row + A_LIST), whole(block, row + N_A)
-        for r in range(whole(block, row + COUNT)):
-            sigma = get(work, scalar_row(block, whole(block, row + FIRST) + r) + R_SIGMA)
-            a = coefficients + whole(block, row + AT_A) + r * n_a
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            sigma = get(work, scalar_row(block, whole(block, row + FIRST_ROW) + r) + R_SIGMA)
+            a = coefficients + whole(block, row + AT_COEFFICIENTS) + r * n_a
             for t in range(n_a):
                 j = place + whole(block, list_at + t * A_ENTRY + E_DOF)
                 put(out, j, get(out, j) + sign * get(work, a + t) * sigma)

@@ -44,14 +44,14 @@ from .vec3 import add, cross, dot, mul, scale, tmul
 U_M, U_PHI, U_MASS, U_MOMENT, U_U, U_K, U_D, U_V, U_GRAVITY = 0, 21, 27, 28, 31, 67, 103, 139, 145
 U_PIVOTS = 148
 U_MU, U_RESIDUAL = U_K, U_K + 6  # K is not needed any more when these are: momentum 6, residuals 6 + 1
-ROW = 154
+U_ROW = 154
 TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
 @inline
 def lu_row(block, b):
     """Row of body b in the workspace; the ground has the row after the last body."""
-    return blocks_row(block, whole(block, N_BODIES)) + b * ROW
+    return blocks_row(block, whole(block, N_BODIES)) + b * U_ROW
 
 
 @inline

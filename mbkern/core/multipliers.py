@@ -52,14 +52,14 @@ from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 # what rounding may leave of them 6, Z and L N_r 36
 H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 72, 108, 144, 150, 156, 162, 168
 H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_MARGINS, H_Z = 174, 175, 178, 181, 187, 193
-ROW = 229
+H_ROW = 229
 TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
 @inline
 def hzu_row(block, b):
     """Row of body b in the workspace; the ground has the row after the last body, the matrix H comes after that."""
-    return blocks_row(block, whole(block, N_BODIES)) + b * ROW
+    return blocks_row(block, whole(block, N_BODIES)) + b * H_ROW
 
 
 @inline

@@ -36,10 +36,10 @@ from .vec3 import add, axpy, cross, mul, tmul
 
 # the place: M* as 6 x 6, U of each dof, 1/D, y, phi
 R_M, R_U, R_D, R_Y, R_PHI = 0, 36, 72, 78, 84
-SIZE = 90
+ROTOR_SIZE = 90
 
 # what `rotor` does
-CARRY, PLACE_AND_CARRY, ELIMINATE, PLACE_AND_ELIMINATE, SPEEDS, MOVE, RATES, SPIN = 0, 1, 2, 3, 4, 5, 6, 7
+CARRY, PLACE_AND_CARRY, ELIMINATE, PLACE_AND_ELIMINATE, SPEEDS, MOVE, RATES, SPIN_FORCES = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @inline
@@ -82,7 +82,7 @@ def add_rotors(block, x, out):
 def add_rotor_forces(block, out, work):
     """out -= Omega(u) (r u) of ball and free nodes; the joint speeds are in the workspace."""
     if whole(block, ROTORS_SIZE) != 0:
-        call_rotor(SPIN, block, work, out, out, 0, 0)
+        call_rotor(SPIN_FORCES, block, work, out, out, 0, 0)
 
 
 @noinline
