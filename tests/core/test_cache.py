@@ -192,6 +192,26 @@ def test_a_missing_private_part_costs_time_and_one_warning(use, part):
     assert use(program + USE) == (["6.0", "9.0", "0"], 1)
 
 
+STRANGE = "import numba\nnumba.__version__ = '9.1.0'\n"
+
+
+def test_an_unknown_numba_is_tried_and_used(use):
+    check = "\nfrom mbkern.core import toolchain, numba_private\nassert toolchain.parts is numba_private\n"
+    assert use(STRANGE + USE + check) == (["6.0", "9.0", "0"], 0)
+
+
+@pytest.mark.parametrize("module, name", [("np.arrayobj", "populate_array"), ("core.ccallback", "CFunc")])
+def test_a_private_part_that_behaves_differently_costs_time_and_one_warning(use, module, name):
+    program = f"""{STRANGE}
+import numba.core.registry, numba.experimental.function_type, numba.{module}
+def other(first):
+    return first
+numba.{module}.{name} = other
+"""
+    check = "\nfrom mbkern.core import toolchain, numba_public\nassert toolchain.parts is numba_public\n"
+    assert use(program + USE + check) == (["6.0", "9.0", "0"], 1)
+
+
 def test_public_numba_alone_warns_of_nothing(use):
     assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "0"], 0)
     assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "1"], 0)
