@@ -214,14 +214,12 @@ def turning_of_tangents(model: Model, u: Array) -> Array:
     For small deviations d of the configuration while the joints move with the speeds u, angular (w) or (v, w):
     ad_w d = w x d, and ad_(v, w) (x, d) = (w x x + v x d, w x d). Zero for all other joints.
     """
-    ad, block = np.zeros((model.nv, model.nv)), model.block
-    n = int(block[L.N_NODES])
-    for node in block[L.HEADER:L.HEADER + n * L.NODE].reshape(n, L.NODE):
-        vi, dofs = int(node[L.VI]), int(node[L.DOFS])
-        if dofs > 1:
-            turn = slice(vi + dofs - 3, vi + dofs)
+    ad = np.zeros((model.nv, model.nv))
+    for _, vi, turns, at, floats in charted_nodes(model):
+        if at >= 0:
+            turn = slice(turns, turns + 3)
             ad[turn, turn] = _cross(u[turn])
-            if dofs == 6:
+            if floats:
                 move = slice(vi, vi + 3)
                 ad[move, move], ad[move, turn] = _cross(u[turn]), _cross(u[move])
     return ad
