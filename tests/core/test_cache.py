@@ -262,9 +262,11 @@ numba_public.cache_folder = lambda stamp: None
 def test_both_ways_to_compile_give_the_same_bits(tmp_path):
     program = """
 import mbkern as mb
-for tree in (mb.zoo.chain(4), mb.zoo.binary_tree(5)):
+for tree in (mb.zoo.binary_tree(5), mb.zoo.random_tree(9, seed=3)):  # hinges alone; kinds of all joints
     q, u = tree.random_state(1)
-    print(*(x.tobytes().hex() for x in mb.System(tree, "emh-ldl").rhs(q, u)))
+    system = mb.System(tree, "emh-ldl")
+    print(*(x.tobytes().hex() for x in system.rhs(q, u)))
+print(*(x.tobytes().hex() for x in mb.System(mb.zoo.chain(4)).rhs_batch([[0.1] * 4] * 5, [[0.2] * 4] * 5)))
 """
     found = []
     for mode in ("private", "public"):
