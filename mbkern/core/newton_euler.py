@@ -24,7 +24,8 @@ from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import add_rates, drops_rotor, eliminate, put_frame_of, put_motion
 from .layout import (
-    CASE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, MASS, MOMENT, N_NODES, NV, OTHER, PARENT, QI, ROUTE, SQUARE, W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
+    CASE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, MASS, MOMENT, N_NODES, NV, OTHER, PARENT, QI, ROUTE, SQUARE,
+    W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
     add_to_pair, get3, get6, get_frame, get_inertia, get_pair, margins_at, node_row, put_pair, speeds_at, work_row,
 )
 from .momenta import project_forces
