@@ -110,5 +110,5 @@ def test_a_screw_on_a_ball_is_no_lack_of_inertia():
     q, u = model.random_state(seed=3)
     qdot, pdot, work = np.empty(model.nq), np.empty(model.nv), np.full(100_000, np.nan)
     p = reference.mass_matrix(model, q, T) @ u
-    assert plain.load("extended").rhs(model.block, T, q, p, np.empty(0), qdot, pdot, work) == 0
+    assert plain.rhs("extended")(model.block, T, q, p, np.empty(0), qdot, pdot, work) == 0
     assert_close(qdot[:5], u[:5], 1e-10, "qdot")
