@@ -19,13 +19,17 @@ import mbkern as mb
 from mbkern import plain
 from mbkern.analytic import Kane, Lagrange, Maggi, Volterra, appell, cases
 from mbkern.analytic.frame import take
+from mbkern.core import appell as appell_equations
+from mbkern.core import newton_euler
 from mbkern.core import quasi_layout as quasi
-from mbkern.core.appell import accelerations as appell_kernel
 from mbkern.core.cabi import call_ode
-from mbkern.core.newton_euler import accelerations as newton_euler_kernel
+from mbkern.core.right_hand_sides import accelerations_of
 from mbkern.flops.numbers import Ledger, Memory
 from mbkern.flops.scaling import Claim, claims_table
 from mbkern.methods import ACCELERATIONS
+
+appell_kernel = accelerations_of(appell_equations.sweeps, "appell_at")
+newton_euler_kernel = accelerations_of(newton_euler.sweeps, "newton_euler_at")
 
 
 @njit

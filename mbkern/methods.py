@@ -61,7 +61,9 @@ class Method:
     def rhs(self) -> Any:
         """rhs(block, t, q, p, tau, qdot, pdot, work) -> status, callable from other compiled code; with u and udot in
         the place of p and pdot where these are its variables."""
-        return _core(self.module, "rhs") if self.variable == "p" else self.operation.compiled.handle
+        if self.variable == "u":
+            return self.operation.compiled.handle
+        return _core("right_hand_sides", "rhs_of")(_core(self.module, self.function), self.operation.name + "_at")
 
     @property
     def may_lose_digits(self) -> bool:

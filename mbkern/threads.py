@@ -64,7 +64,7 @@ def processors() -> int:
 
 SLOTS: NDArray[np.int64] = np.zeros((processors() - 1, 8), np.int64)  # see `mbkern.core.rows`
 CALLERS: list[None] = []  # one for each that works on a job of its own now: processors that helpers do not get
-_manned = [False] * SLOTS.shape[0]
+_occupied = [False] * SLOTS.shape[0]
 _last = 0.0  # when the last job for helpers was begun
 _looks = 0  # of a helper in the time `AWAKE`, once that is known
 
@@ -75,7 +75,7 @@ def _forget_pool() -> None:
     _pool, _lock = None, threading.Lock()
     SLOTS.fill(0)
     CALLERS.clear()
-    _manned[:] = [False] * len(_manned)
+    _occupied[:] = [False] * len(_occupied)
 
 
 if hasattr(os, "register_at_fork"):
@@ -197,30 +197,30 @@ def wake(helpers: int, long: bool) -> None:
         return
     rows = lazy.module("core.rows")
 
-    slots, manned = SLOTS, _manned
+    slots, occupied = SLOTS, _occupied
     for slot in range(slots.shape[0]):
         if helpers == 0:
             return
-        if manned[slot]:
-            helpers -= int(slots[slot, rows.SLOT]) in (rows.ABSENT, rows.FREE)  # on the way, or there; else it is busy
+        if occupied[slot]:
+            helpers -= int(slots[slot, rows.SLOT]) in (rows.ABSENT, rows.READY)  # on the way, or there; else it is busy
             continue
         helpers -= 1
         with _lock:
-            if manned[slot]:
+            if occupied[slot]:
                 continue
             if not rows.serve.signatures:  # here: a process that is forked while another thread compiles could not
                 nobody = np.zeros(rows.SLOT_SIZE, np.int64)
                 rows.serve(nobody.ctypes.data, 1, 1)
-            manned[slot] = True
+            occupied[slot] = True
         try:
-            _helpers().submit(_serve, slots, manned, slot)
+            _helpers().submit(_serve, slots, occupied, slot)
         except BaseException as error:
-            manned[slot] = False
+            occupied[slot] = False
             if not isinstance(error, RuntimeError):  # no more threads, the process ends: then without helpers
                 raise
 
 
-def _serve(slots: NDArray[np.int64], manned: list[bool], slot: int) -> None:
+def _serve(slots: NDArray[np.int64], occupied: list[bool], slot: int) -> None:
     """Do jobs at a slot as long as there are some."""
     global _looks
     rows = lazy.module("core.rows")
@@ -229,7 +229,7 @@ def _serve(slots: NDArray[np.int64], manned: list[bool], slot: int) -> None:
         _looks = _looks or _looks_awake()
         rows.serve(slots[slot].ctypes.data, _looks, JOBS)
     finally:
-        manned[slot] = False
+        occupied[slot] = False
 
 
 def _looks_awake() -> int:

@@ -18,7 +18,7 @@ def rows_of(block):
 def rates(model, block, q, p):
     qdot, pdot = np.full(model.nq, np.nan), np.full(model.nv, np.nan)
     work = np.full(METHODS["hzu"].work_size(block), np.nan)
-    assert plain.load("multipliers").rhs(block.copy(), 0.37, q, p, np.empty(0), qdot, pdot, work) == 0
+    assert plain.rhs("multipliers")(block.copy(), 0.37, q, p, np.empty(0), qdot, pdot, work) == 0
     return qdot, pdot
 
 

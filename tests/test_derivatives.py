@@ -96,7 +96,7 @@ def test_coordinates_are_those_of_dual_numbers(seed):
     forces, size = np.empty(nv, object), 40_000
     plain.load("momenta").wrenches_to_joints(model.block, T, x, wrench.ravel(), forces, np.full(size, np.nan, object))
     work, xdot, ydot = np.full(size, np.nan, object), np.empty(nq, object), np.empty(nv, object)
-    plain.load("extended").rhs(model.block, T, x, y, forces + tau, xdot, ydot, work)
+    plain.rhs("extended")(model.block, T, x, y, forces + tau, xdot, ydot, work)
     expected = partials_of([*xdot, *ydot], nq + nv)
     at = plain.load("layout").speeds_at(model.block)
     out = np.empty((nq + nv, nq + nv))

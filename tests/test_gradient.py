@@ -51,7 +51,7 @@ def test_gradient_is_that_of_dual_numbers():
     """Classical Runge-Kutta steps in plain Python, on numbers that carry their derivatives by q, p and tau."""
     model, tau, steps, h = double_pendulum(springs=True), np.array([0.4, -0.3]), 6, 0.05
     y, forces = seeded([*Q, *P], np.eye(4, 6)), seeded(tau, np.eye(2, 6, k=4))
-    rhs, work = plain.load("extended").rhs, np.full(40_000, np.nan, object)
+    rhs, work = plain.rhs("extended"), np.full(40_000, np.nan, object)
 
     def rate(y):
         qdot, pdot = np.empty(2, object), np.empty(2, object)

@@ -215,7 +215,7 @@ class Formulation:
         t, y = inputs.time(t), self._state_vector(y)
         dydt = np.empty(self.n_states)
         self._call(t, y.ctypes.data_as(_DOUBLES), dydt.ctypes.data_as(_DOUBLES), self._frame.ctypes.data)
-        code = int(self._frame[C.STATUS])
+        code = int(self._frame[C.QUASI_STATUS])
         if code != checks.OK:
             fault = fault_of(self, self._frame, code, t, y[:self.nq])
             words = reason(self, self._frame, code, t, y[:self.nq]) if fault is None else str(fault)
@@ -352,7 +352,7 @@ class Formulation:
         def fault(code: int, t: float, y: Array) -> StateError | None:
             return fault_of(self, frame, code, t, y[:self.nq])
 
-        problem = Problem(ode_quasi.address, frame.ctypes.data, frame.ctypes.data + 8 * C.STATUS, len(names),
+        problem = Problem(ode_quasi.address, frame.ctypes.data, frame.ctypes.data + 8 * C.QUASI_STATUS, len(names),
                           self.nq, quaternions, explain, names.__getitem__, (frame, last), fault)
         return problem, frame
 

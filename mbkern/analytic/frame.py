@@ -189,12 +189,12 @@ def _template(setup: Setup) -> Array:
     if tree:
         sizes[C.AT_BLOCK] = setup.system.block.size  # type: ignore[union-attr]
         sizes[C.AT_TREE] = setup.system.binding.work_size  # type: ignore[union-attr]
-    header, at = np.zeros(C.HEADER), C.HEADER
+    header, at = np.zeros(C.QUASI_HEADER), C.QUASI_HEADER
     for place, size in sizes.items():
         header[place] = at
         at += size
     frame = np.zeros(at)
-    header[C.SIZE], header[C.METHOD] = at, setup.method
+    header[C.QUASI_SIZE], header[C.METHOD] = at, setup.method
     header[C.NQ], header[C.NV], header[C.NU], header[C.R], header[C.S] = setup.nq, m, nu, r, s
     header[C.THRESHOLD], header[C.HAS_WORK], header[C.RHEONOMIC] = setup.threshold, setup.track_work, setup.rheonomic
     header[C.RCOND], header[C.OWN_DYNAMICS] = 1.0, not tree
@@ -206,7 +206,7 @@ def _template(setup: Setup) -> Array:
             header[C.MASS_CALL], header[C.SOLVE_CALL] = quasi_tree.tree_rows.address, quasi_tree.tree_solve.address
         if setup.nq != m:
             header[C.RATES_CALL] = quasi_tree.tree_rates.address
-    frame[:C.HEADER] = header
+    frame[:C.QUASI_HEADER] = header
 
     def part(place: int) -> Array:
         return frame[int(header[place]):int(header[place]) + sizes[place]]

@@ -20,7 +20,7 @@ from ..callbacks import succeeds
 from ..core.cabi import LOAD, address_of
 from ..core.checks import CALLBACK_FAILED
 from ..core.number import array_at
-from ..core.quasi_layout import STATUS
+from ..core.quasi_layout import QUASI_STATUS
 from ..errors import ModelError, StateError
 from ..inputs import Array
 from ..model.checks import show
@@ -270,53 +270,53 @@ def _compiled(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: int
     if kind == "matrix":
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
-            before, header[STATUS] = header[STATUS], CALLBACK_FAILED
+            before, header[QUASI_STATUS] = header[QUASI_STATUS], CALLBACK_FAILED
             numbers = carray(out, n + 2 * count)
             for i in range(n + 2 * count):
                 numbers[i] = 0.0
             if succeeds(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
                             numbers[n + count:])):
-                header[STATUS] = before
+                header[QUASI_STATUS] = before
     elif kind == "rate":
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
-            before, header[STATUS] = header[STATUS], CALLBACK_FAILED
+            before, header[QUASI_STATUS] = header[QUASI_STATUS], CALLBACK_FAILED
             numbers = carray(out, n + 2 * count)
             for i in range(n + count, n + 2 * count):
                 numbers[i] = 0.0
             if succeeds(f, (t, carray(q, nq), carray(v, m), numbers[:n].reshape((count, m)), numbers[n:n + count],
                             numbers[n + count:])):
-                header[STATUS] = before
+                header[QUASI_STATUS] = before
     elif kind == "mass" and functions[1] is not None:
         N = functions[1]
 
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
-            before, header[STATUS] = header[STATUS], CALLBACK_FAILED
+            before, header[QUASI_STATUS] = header[QUASI_STATUS], CALLBACK_FAILED
             numbers = carray(out, m * m + m)
             for i in range(m * m + m):
                 numbers[i] = 0.0
             good = succeeds(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m))))
             if succeeds(N, (t, carray(q, nq), numbers[m * m:])) and good:
-                header[STATUS] = before
+                header[QUASI_STATUS] = before
     elif kind == "mass":
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
-            before, header[STATUS] = header[STATUS], CALLBACK_FAILED
+            before, header[QUASI_STATUS] = header[QUASI_STATUS], CALLBACK_FAILED
             numbers = carray(out, m * m + m)
             for i in range(m * m + m):
                 numbers[i] = 0.0
             if succeeds(f, (t, carray(q, nq), numbers[:m * m].reshape((m, m)))):
-                header[STATUS] = before
+                header[QUASI_STATUS] = before
     else:
         def call(t, q, v, out, user):
             header = array_at(address_of(user), 1)
-            before, header[STATUS] = header[STATUS], CALLBACK_FAILED
+            before, header[QUASI_STATUS] = header[QUASI_STATUS], CALLBACK_FAILED
             numbers = carray(out, m)
             for i in range(m):
                 numbers[i] = 0.0
             if succeeds(f, (t, carray(q, nq), carray(v, m), numbers)):
-                header[STATUS] = before
+                header[QUASI_STATUS] = before
     try:
         return cfunc(LOAD)(call)
     except Exception as error:
@@ -333,7 +333,7 @@ def _interpreted(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: 
         numbers = np.ctypeslib.as_array(out, (sizes.get(kind, m),))
         numbers[n + count if kind == "rate" else 0:] = 0.0
         position, speeds = np.ctypeslib.as_array(q, (nq,)), np.ctypeslib.as_array(v, (m,))
-        before, status[STATUS] = status[STATUS], CALLBACK_FAILED
+        before, status[QUASI_STATUS] = status[QUASI_STATUS], CALLBACK_FAILED
         try:
             if kind in ("matrix", "rate"):
                 f(t, position, speeds, numbers[:n].reshape(count, m), numbers[n:n + count], numbers[n + count:])
@@ -345,7 +345,7 @@ def _interpreted(kind: str, functions: tuple[Any, ...], nq: int, m: int, count: 
                 f(t, position, speeds, numbers)
         except Exception:  # the status says so; `faults` calls it again and has the exception
             return
-        status[STATUS] = before
+        status[QUASI_STATUS] = before
 
     made = _LOAD_TYPE(call)
     address = ctypes.cast(made, ctypes.c_void_p).value

@@ -148,11 +148,11 @@ def check(solution: Solution) -> str:
     qdot, pdot, work = np.empty(q.size), np.empty(p.size), np.zeros(METHODS[name].work_size(system.block))
     rates = system.rhs(q, solution.y[-1, q.size:], t)
     if system.variable == "p":
-        plain.load(METHODS[name].module).rhs(system.block, t, q, p, np.empty(0), qdot, pdot, work)
+        plain.rhs(METHODS[name].module)(system.block, t, q, p, np.empty(0), qdot, pdot, work)
         pairs = list(zip(rates, (qdot, pdot), strict=True))
     else:
         name = "newton-euler-ldl"
-        plain.load("newton_euler").accelerations(system.block, t, q, solution.u[-1], np.empty(0), pdot, work)
+        plain.accelerations("newton_euler")(system.block, t, q, solution.u[-1], np.empty(0), pdot, work)
         pairs = [(rates[1], pdot)]
     error = max(float(np.abs(a - b).max(initial=0.0)) / max(1.0, float(np.abs(b).max(initial=0.0))) for a, b in pairs)
     return f"rates at the end differ from those of \"{name}\" by {error:.1e} relative"

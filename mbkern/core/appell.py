@@ -20,7 +20,6 @@ would make S large, and the rounding error of the differences with it.
 To read along: :mod:`mbkern.textbook.appell`.
 """
 
-from .checks import status
 from .drives import evaluate_drives
 from .forces import add_applied_forces
 from .jit import inline, kernel, noinline
@@ -36,7 +35,7 @@ from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6
 from .vec3 import add, cross, dot, mul, scale, smul
 
-PIVOT_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
+PROBED_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
 
 
 # ---- the workspace after what all methods have: trial accelerations x, trial speeds, H, forces of rotors, A ----
@@ -243,7 +242,7 @@ def factor_and_solve(block, b, work):
         for j in range(last - 1, first - 1, -1):
             row = at + j * n
             pivot = get(work, row + j)
-            margin = fma(-PIVOT_TOLERANCE, get(work, x + j), pivot)
+            margin = fma(-PROBED_TOLERANCE, get(work, x + j), pivot)
             put(work, margins + i, smaller(margin, get(work, margins + i)))
             d = 1.0 / pivot
             for r in range(j):
@@ -274,11 +273,3 @@ def sweeps(block, q, u, tau, udot, work):
         put(udot, j, get(udot, j) - get(work, bias + j))
     add_applied_forces(block, q, tau, udot, work)  # those of rotors are part of S
     factor_and_solve(block, udot, work)
-
-
-@kernel
-def accelerations(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps(block, q, u, tau, udot, work)
-    return status(block, work)

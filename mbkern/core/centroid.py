@@ -10,7 +10,7 @@ l and k come from the nodes on the ground, which carry all that moves: mu = M* v
 :mod:`.speeds` leaves them. Orin & Goswami 2008 call A the centroidal momentum matrix.
 """
 
-from .composite_axes import W_WAY, dof_momentum, put_composites
+from .composite_axes import W_COMPOSITE_WAY, dof_momentum, put_composites
 from .jit import inline
 from .joints import dofs, put_frame_of, put_frames
 from .layout import (
@@ -96,7 +96,7 @@ def total_momentum_matrix(block, q, A, work):
     c = center(block, q, work)
     for i in range(n):
         node, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        way = get3(work, w + W_WAY)
+        way = get3(work, w + W_COMPOSITE_WAY)
         # from the centre of mass to the node
         arm = add(way, get3(work, work_row(k) + W_V)) if k >= 0 else sub(way, c)
         put3(work, w + W_V, arm)

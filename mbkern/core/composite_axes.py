@@ -18,13 +18,13 @@ from .turns import sturn_x, sturn_z, turn_x, turn_z
 from .vec3 import tmul
 from .world_axes import WAY, put_world_axes
 
-W_AXES, W_WAY = W_P, W_P + WAY  # E and the way, in the place of the articulated inertia
+W_COMPOSITE_AXES, W_COMPOSITE_WAY = W_P, W_P + WAY  # E and the way, in the place of the articulated inertia
 
 
 @inline
 def put_composites(block, q, passing, leaves, work):
     """E, way, and the composite inertias (s and J) of all nodes; `passing` and `leaves`: see :mod:`.world_axes`."""
-    put_world_axes(block, q, W_AXES, passing, leaves, work)
+    put_world_axes(block, q, W_COMPOSITE_AXES, passing, leaves, work)
     n = whole(block, N_NODES)
     for i in range(n):
         c, w = node_row(i), work_row(i)
@@ -98,5 +98,5 @@ def dof_momentum(block, i, a, work):
     """Mc e of the a-th dof of node i, in world axes at the node's origin."""
     c, w, at = node_row(i), work_row(i), work_row(whole(block, N_NODES)) + W_PHI
     put_momentum(block, c, a, get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT), get6(work, w + W_R), at, work)
-    (f, t), E = get_pair(work, at), get33(work, w + W_AXES)
+    (f, t), E = get_pair(work, at), get33(work, w + W_COMPOSITE_AXES)
     return (tmul(E, f), tmul(E, t))

@@ -19,9 +19,9 @@ call.
 from .columns import tail
 from .composite import put_first_moments
 from .constraint_layout import (
-    AT_A, A_ENTRY, A_LIST, BODY_A, BODY_B, COUNT, E_DOF, FIRST, FORM, F_AXES_A, F_AXES_B, GEOMETRIC, N_A, N_CONSTRAINTS,
-    N_ROWS, PLACE_A, PLACE_B, PUBLIC, R_B, R_BD, R_G, R_M, R_N, R_SIGMA, R_X, a_at, adot_at, constraint_row,
-    frames_row, head, results_at, scalar_row,
+    AT_COEFFICIENTS, A_ENTRY, A_LIST, BODY_A, BODY_B, E_DOF, FIRST_ROW, FORM, F_AXES_A, F_AXES_B, GEOMETRIC, N_A,
+    N_CONSTRAINTS, N_OWN_ROWS, N_ROWS, PLACE_A, PLACE_B, PUBLIC, R_B, R_BD, R_G, R_MOMENT, R_N, R_SIGMA, R_X, a_at,
+    adot_at, constraint_row, frames_row, head, results_at, scalar_row,
 )
 from .constraint_rows import put_rates, put_rows, put_time_parts
 from .constraint_solve import add_products, back, forth, put_factor, put_gram, put_half_solutions, refine
@@ -172,9 +172,9 @@ def put_centripetal(block, u, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_a = whole(block, row + A_LIST), whole(block, row + N_A)
-        for r in range(whole(block, row + COUNT)):
-            at = scalar_row(block, whole(block, row + FIRST) + r) + R_GAMMA
-            a, total = adot_at(block) + whole(block, row + AT_A) + r * n_a, get(work, at)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            at = scalar_row(block, whole(block, row + FIRST_ROW) + r) + R_GAMMA
+            a, total = adot_at(block) + whole(block, row + AT_COEFFICIENTS) + r * n_a, get(work, at)
             for t in range(n_a):
                 total = total + get(work, a + t) * get(u, whole(block, list_at + t * A_ENTRY + E_DOF))
             put(work, at, total)
@@ -204,8 +204,8 @@ def put_public(block, place, sign, out, work):
     """What all rows have at a place."""
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
-            value = get(work, scalar_row(block, whole(block, row + FIRST) + r) + place)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            value = get(work, scalar_row(block, whole(block, row + FIRST_ROW) + r) + place)
             put(out, whole(block, row + PUBLIC) + r, sign * value)
 
 
@@ -243,8 +243,9 @@ def put_matrix(block, coefficients, a, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_a = whole(block, row + A_LIST), whole(block, row + N_A)
-        for r in range(whole(block, row + COUNT)):
-            at, out = coefficients + whole(block, row + AT_A) + r * n_a, (whole(block, row + PUBLIC) + r) * nv
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            at = coefficients + whole(block, row + AT_COEFFICIENTS) + r * n_a
+            out = (whole(block, row + PUBLIC) + r) * nv
             for t in range(n_a):
                 put(a, out + whole(block, list_at + t * A_ENTRY + E_DOF), get(work, at + t))
 
@@ -259,16 +260,16 @@ def put_wrenches(block, q, p, tau, wrenches, gears, work):
         put(gears, j, 0.0)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        first, n_a, list_at = whole(block, row + FIRST), whole(block, row + N_A), whole(block, row + A_LIST)
+        first, n_a, list_at = whole(block, row + FIRST_ROW), whole(block, row + N_A), whole(block, row + A_LIST)
         if whole(block, row + FORM) != GEOMETRIC:
-            for r in range(whole(block, row + COUNT)):
+            for r in range(whole(block, row + N_OWN_ROWS)):
                 force = get(work, scalar_row(block, first + r) + R_SIGMA)
-                a = a_at(block) + whole(block, row + AT_A) + r * n_a
+                a = a_at(block) + whole(block, row + AT_COEFFICIENTS) + r * n_a
                 for t in range(n_a):
                     j = whole(block, list_at + t * A_ENTRY + E_DOF)
                     put(gears, j, get(gears, j) - force * get(work, a + t))
         else:
-            for r in range(whole(block, row + COUNT)):
+            for r in range(whole(block, row + N_OWN_ROWS)):
                 add_wrench(block, c, row + BODY_A, row + PLACE_A, F_AXES_A, first + r, -1.0, wrenches, work)
                 add_wrench(block, c, row + BODY_B, row + PLACE_B, F_AXES_B, first + r, 1.0, wrenches, work)
 
@@ -281,7 +282,7 @@ def add_wrench(block, c, body, place_in_node, axes, k, sign, wrenches, work):
         at, f = scalar_row(block, k), frames_row(block, c) + axes
         force, E = sign * get(work, at + R_SIGMA), get33(work, f)
         n, way = get3(work, at + R_N), sub(get3(work, at + R_X), get3(work, f + 9))
-        moment = add(cross(way, n), get3(work, at + R_M))
+        moment = add(cross(way, n), get3(work, at + R_MOMENT))
         X = relative(get_frame(block, place_in_node), get_frame(block, body_row(block, b) + BODY_G))
         F = force_to_parent(X, (mul(E, scale(force, n)), mul(E, scale(force, moment))))
         add_to_pair(wrenches, 6 * b, F)

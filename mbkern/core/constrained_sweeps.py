@@ -4,13 +4,11 @@ The address is in the header of the block (ENGINE_CALLS), for one state, for LAN
 machines: what is long is compiled once, not with every operation.
 """
 
-from .checks import STALE, stale, status
 from .columns import tail
 from .constrained import (
     ACCELERATIONS, CLOSE, FLOW, GAUGE, MATRIX, MATRIX_RATE, MULTIPLIERS, RESIDUALS, RIGHT_SIDE, WRENCHES, engine,
 )
 from .constraint_layout import results_at
-from .drives import evaluate_drives
 from .jit import PLAIN, inline, kernel
 from .layout import ENGINE_CALLS, NV
 from .momenta import put_wrench_forces
@@ -122,13 +120,3 @@ def constraint_wrenches(block, q, p, tau, wrench, wrenches, gears, work):
     """Forces of the constraints on the bodies, and of gears in joints."""
     at = put_loads(block, q, tau, wrench, work)
     call_engine(WRENCHES, block, work, q, p, tail(work, at), wrenches, gears)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

@@ -10,7 +10,7 @@ Room of the workspace:  qdot (nq) | what one state gets and gives, as plain doub
 
 from .columns import tail
 from .constraint_layout import (
-    AT_A, CALL, CLOCK, COUNT, FIRST, R_B, R_BD, R_G, a_at, adot_at, scalar_row, user_at,
+    AT_COEFFICIENTS, CALL, CLOCK, FIRST_ROW, N_OWN_ROWS, R_B, R_BD, R_G, a_at, adot_at, scalar_row, user_at,
 )
 from .jit import PLAIN, apart, inline
 from .joints import put_rates as put_configuration_rates
@@ -85,7 +85,7 @@ else:
 @inline
 def asked(block, row, q, rates, work):
     """Ask the function of a constraint; where its answer is."""
-    nq, size = whole(block, NQ), whole(block, row + COUNT) * (2 * whole(block, NV) + 3)
+    nq, size = whole(block, NQ), whole(block, row + N_OWN_ROWS) * (2 * whole(block, NV) + 3)
     room, clock = user_at(block) + nq, drive_values(block, whole(block, row + CLOCK))
     ask(whole(block, row + CALL), clock, q, nq, rates, room, size, work)
     return room + 2 * nq + size
@@ -94,7 +94,7 @@ def asked(block, row, q, rates, work):
 @apart
 def put_given(block, row, q, work):
     """g, a and b of a user's rows."""
-    n, nv, first = whole(block, row + COUNT), whole(block, NV), whole(block, row + FIRST)
+    n, nv, first = whole(block, row + N_OWN_ROWS), whole(block, NV), whole(block, row + FIRST_ROW)
     rates = user_at(block)
     for i in range(whole(block, NQ)):
         put(work, rates + i, 0.0)
@@ -102,7 +102,7 @@ def put_given(block, row, q, work):
     for r in range(n):
         put(work, scalar_row(block, first + r) + R_G, get(work, out + r))
         put(work, scalar_row(block, first + r) + R_B, get(work, out + n + n * nv + r))
-    a = a_at(block) + whole(block, row + AT_A)
+    a = a_at(block) + whole(block, row + AT_COEFFICIENTS)
     for k in range(n * nv):
         put(work, a + k, get(work, out + n + k))
 
@@ -110,10 +110,10 @@ def put_given(block, row, q, work):
 @apart
 def put_given_rates(block, row, q, u, work):
     """da/dt and db/dt of a user's rows for joint speeds u."""
-    n, nv, first = whole(block, row + COUNT), whole(block, NV), whole(block, row + FIRST)
+    n, nv, first = whole(block, row + N_OWN_ROWS), whole(block, NV), whole(block, row + FIRST_ROW)
     put_configuration_rates(block, q, u, 0, tail(work, user_at(block)))
     out = asked(block, row, q, user_at(block), work) + n * (nv + 2)
-    a = adot_at(block) + whole(block, row + AT_A)
+    a = adot_at(block) + whole(block, row + AT_COEFFICIENTS)
     for k in range(n * nv):
         put(work, a + k, get(work, out + k))
     for r in range(n):

@@ -15,9 +15,9 @@ HEAD = 17
 FORM = 0  # one of these
 GEOMETRIC, GEAR, USER = 0, 1, 2
 NODE_A, PLACE_A, NODE_B, PLACE_B = 1, 2, 14, 15  # nodes (-1: the world); the frames A and B in them: 9 + 3
-FIRST, COUNT, PUBLIC = 27, 28, 29  # its scalar rows: first and how many; where they are in results
+FIRST_ROW, N_OWN_ROWS, PUBLIC = 27, 28, 29  # its scalar rows: first and how many; where they are in results
 LENGTH, TUBE, DRIVE_OF = 30, 31, 32  # a length that its rows use, or -1 and the drive that gives it; a second length
-A_LIST, N_A, AT_A = 33, 34, 35  # entries of its coefficients; where its coefficients begin among all
+A_LIST, N_A, AT_COEFFICIENTS = 33, 34, 35  # entries of its coefficients; where its coefficients begin among all
 DRIVEN_LIST, N_DRIVEN = 36, 37  # driven nodes between its two bodies
 Z_LIST, N_Z, AT_Z = 38, 39, 40  # the same of its half solutions
 PAIR_LIST, N_PAIRS = 41, 42  # constraints up to itself that it meets in G
@@ -28,9 +28,9 @@ CALL, CLOCK = 48, 49
 CONSTRAINT = 50
 
 # ---- kinds of scalar rows: (kind, number of an axis, of another one, the constraint that it belongs to) ----
-ALONG, SQUARE, DISTANCE, BLADE, CONTACT, SLIP, LINEAR, GIVEN = 0, 1, 2, 3, 4, 5, 6, 7
+ALONG, PERPENDICULAR, DISTANCE, BLADE, CONTACT, SLIP, LINEAR, GIVEN = 0, 1, 2, 3, 4, 5, 6, 7
 OWNER = 3
-TYPE = 4
+ROW_TYPE = 4
 
 # ---- entries of lists ----
 # of coefficients: dof, +1 (towards A) or -1 (towards B), its node; of gears: place in q, coefficients, how many
@@ -44,7 +44,7 @@ PAIR = 4
 
 # ---- workspace ----
 # of a node, world axes: origin, its velocity, angular velocity, twist of its prescribed motion
-N_ORIGIN, N_V, N_OMEGA, N_TWIST = 0, 3, 6, 9
+N_ORIGIN, N_VELOCITY, N_OMEGA, N_TWIST = 0, 3, 6, 9
 NODE_PLACE = 15
 # of a constraint, world axes: axes and origin of A, of B; angular velocity and velocity of A, of B
 F_AXES_A, F_X_A, F_AXES_B, F_X_B = 0, 9, 12, 21
@@ -52,9 +52,9 @@ F_OMEGA_A, F_V_A, F_OMEGA_B, F_V_B = 24, 27, 30, 33
 FRAMES = 36
 # of a scalar row: force direction, point, moment, and their rates; value, b, db/dt; right side, sigma, pivot; the sum
 # of the sizes of what is added in a u + b, and in its place by how much the row can be satisfied (negative: it cannot)
-R_N, R_X, R_M, R_ND, R_XD, R_MD = 0, 3, 6, 9, 12, 15
-R_G, R_B, R_BD, R_SIDE, R_SIGMA, R_D, R_DENSE, R_MARGIN = 18, 19, 20, 21, 22, 23, 24, 25
-ROW = 26
+R_N, R_X, R_MOMENT, R_ND, R_XD, R_MOMENT_RATE = 0, 3, 6, 9, 12, 15
+R_G, R_B, R_BD, R_SIDE, R_SIGMA, R_PIVOT, R_DENSE, R_MARGIN = 18, 19, 20, 21, 22, 23, 24, 25
+SCALAR_ROW = 26
 # of a dof: y, force or velocity of a sweep, force of a second one beside it
 D_Y, D_PHI, D_BESIDE = 0, 1, 7
 DOF_SWEEP = 13

@@ -31,7 +31,7 @@ def constraint_row(block, c):
 @inline
 def type_row(block, k):
     """Kind and axes of scalar row k in the block."""
-    return head(block, AT_TYPES) + k * TYPE
+    return head(block, AT_TYPES) + k * ROW_TYPE
 
 
 # ---- workspace ----
@@ -56,7 +56,7 @@ def frames_row(block, c):
 @inline
 def scalar_row(block, k):
     """Scalar row k."""
-    return head(block, W_ROWS) + k * ROW
+    return head(block, W_ROWS) + k * SCALAR_ROW
 
 
 @inline

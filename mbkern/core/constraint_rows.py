@@ -12,26 +12,26 @@ forces on A and B are opposite. Twists are fixed in their nodes (angular velocit
 
 Driven nodes between the bodies give b = sum a_d xdot_d likewise. What n, x, m are:
 
-    ALONG     g = n . (x_A - x_B) - h          n axis i of B, x = x_A;    h a length or a drive where j = 1
-    SQUARE    g = alpha . beta                 m = alpha x beta, alpha axis i of A, beta axis j of B
-    DISTANCE  g = (d . d - h^2) / 2 h_0        n = d / h_0, x = x_A, d = x_A - x_B
-    BLADE     no g                             n axis i of A, x = x_A
-    CONTACT   g = n . (c - x_B)                n = z axis of B, c the lowest point of a wheel
-    SLIP      no g                             n axis i of B, at c
-    LINEAR    g = sum s_j f_j(q_j) - h         gears: a_j = s_j f_j'(q_j), f_j a polynomial
-    GIVEN     all of it                        by a function of the user (:mod:`.constraint_calls`)
+    ALONG          g = n . (x_A - x_B) - h      n axis i of B, x = x_A;    h a length or a drive where j = 1
+    PERPENDICULAR  g = alpha . beta             m = alpha x beta, alpha axis i of A, beta axis j of B
+    DISTANCE       g = (d . d - h^2) / 2 h_0    n = d / h_0, x = x_A, d = x_A - x_B
+    BLADE          no g                         n axis i of A, x = x_A
+    CONTACT        g = n . (c - x_B)            n = z axis of B, c the lowest point of a wheel
+    SLIP           no g                         n axis i of B, at c
+    LINEAR         g = sum s_j f_j(q_j) - h     gears: a_j = s_j f_j'(q_j), f_j a polynomial
+    GIVEN          all of it                    by a function of the user (:mod:`.constraint_calls`)
 
 The lowest point of a torus with the axis s (z of A), radius R of its middle circle and r of its tube, on a plane with
 normal N:  c = x_A - R d - r N,  d = (N - (N . s) s) / |...|; a disc has r = 0, a sphere R = 0.
 """
 
 from .constraint_layout import (
-    ALONG, AT_A, A_ENTRY, A_LIST, BLADE, CONTACT, COUNT, DISTANCE, DRIVEN_ENTRY, DRIVEN_LIST, DRIVE_OF, E_DEGREE, E_DOF,
-    E_NODE, E_POLYNOMIAL, E_QI, E_SIDE, FIRST, FORM, F_AXES_A, F_AXES_B, F_OMEGA_A, F_OMEGA_B, F_V_A, F_V_B, F_X_A,
-    F_X_B, GEAR, GEOMETRIC, LENGTH, NODE_A, NODE_B, NODE_PLACE, N_A, N_CONSTRAINTS, N_DRIVEN, N_OMEGA, N_ORIGIN,
-    N_TWIST, N_V, PLACE_A, PLACE_B, R_B, R_BD, R_G, R_M, R_MD, R_N, R_ND, R_X, R_XD, ROW, SQUARE, TUBE, USER, a_at,
-    adot_at, constraint_row, dofs_at, frames_row,
-    head, place_row, scalar_row, type_row, zero_at,
+    ALONG, AT_COEFFICIENTS, A_ENTRY, A_LIST, BLADE, CONTACT, DISTANCE, DRIVEN_ENTRY, DRIVEN_LIST, DRIVE_OF, E_DEGREE,
+    E_DOF, E_NODE, E_POLYNOMIAL, E_QI, E_SIDE, FIRST_ROW, FORM, F_AXES_A, F_AXES_B, F_OMEGA_A, F_OMEGA_B, F_V_A, F_V_B,
+    F_X_A, F_X_B, GEAR, GEOMETRIC, LENGTH, NODE_A, NODE_B, NODE_PLACE, N_A, N_CONSTRAINTS, N_DRIVEN, N_OMEGA, N_ORIGIN,
+    N_OWN_ROWS, N_TWIST, N_VELOCITY, PERPENDICULAR, PLACE_A, PLACE_B, R_B, R_BD, R_G, R_MOMENT, R_MOMENT_RATE, R_N,
+    R_ND, R_X, R_XD, SCALAR_ROW, TUBE, USER, a_at, adot_at, constraint_row, dofs_at, frames_row, head, place_row,
+    scalar_row, type_row, zero_at,
 )
 from .constraint_calls import put_given, put_given_rates
 from .factorization import W_AXES, W_WAY
@@ -95,7 +95,7 @@ def put_world_velocities(block, u, work):
     """Velocities of all nodes, in world axes at their origins, and of the frames of all constraints."""
     n, places, rows = whole(block, N_NODES), place_row(block, 0), dofs_at(block) + DOF_E
     ground = places + n * NODE_PLACE
-    put3(work, ground + N_V, ZERO3)
+    put3(work, ground + N_VELOCITY, ZERO3)
     put3(work, ground + N_OMEGA, ZERO3)
     for i in range(n):
         c, at = node_row(i), places + i * NODE_PLACE
@@ -103,17 +103,17 @@ def put_world_velocities(block, u, work):
         below = places + k * NODE_PLACE if k >= 0 else ground
         o = get3(work, below + N_OMEGA)
         way = sub(get3(work, at + N_ORIGIN), get3(work, below + N_ORIGIN))
-        v = add(get3(work, below + N_V), cross(o, way))
+        v = add(get3(work, below + N_VELOCITY), cross(o, way))
         if is_driven(block, c):
             rate, (l, t) = get(work, drive_of(block, c) + 1), get_pair(work, at + N_TWIST)
-            put3(work, at + N_V, axpy(rate, l, v))
+            put3(work, at + N_VELOCITY, axpy(rate, l, v))
             put3(work, at + N_OMEGA, axpy(rate, t, o))
         else:
             first = whole(block, c + VI)
             for j in range(first, first + dofs(block, c)):
                 l, t = get_pair(work, rows + j * DOF_ROW)
                 v, o = axpy(get(u, j), l, v), axpy(get(u, j), t, o)
-            put3(work, at + N_V, v)
+            put3(work, at + N_VELOCITY, v)
             put3(work, at + N_OMEGA, o)
     for c in range(head(block, N_CONSTRAINTS)):
         row, at = constraint_row(block, c), frames_row(block, c)
@@ -129,7 +129,7 @@ def put_frame_velocity(block, node, x, at, work):
     place = place_row(block, i if i >= 0 else whole(block, N_NODES))
     o = get3(work, place + N_OMEGA)
     put3(work, at, o)
-    put3(work, at + 3, add(get3(work, place + N_V), cross(o, sub(get3(work, x), get3(work, place + N_ORIGIN)))))
+    put3(work, at + 3, add(get3(work, place + N_VELOCITY), cross(o, sub(get3(work, x), get3(work, place + N_ORIGIN)))))
 
 
 # ---- a length of a constraint ----
@@ -157,8 +157,8 @@ def put_rows(block, q, work):
         elif whole(block, row + FORM) == USER:
             put_given(block, row, q, work)
         else:
-            for r in range(whole(block, row + COUNT)):
-                put_direction(block, c, row, whole(block, row + FIRST) + r, work)
+            for r in range(whole(block, row + N_OWN_ROWS)):
+                put_direction(block, c, row, whole(block, row + FIRST_ROW) + r, work)
             put_coefficients(block, row, work)
 
 
@@ -171,7 +171,7 @@ def put_direction(block, c, row, k, work):
     d = sub(x, get3(work, f + F_X_B))
     put(work, out + R_G, 0.0)
     put3(work, out + R_X, x)
-    put3(work, out + R_M, ZERO3)
+    put3(work, out + R_MOMENT, ZERO3)
     if T == ALONG:
         n = get3(work, f + F_AXES_B + 3 * i)
         put3(work, out + R_N, n)
@@ -179,10 +179,10 @@ def put_direction(block, c, row, k, work):
         if j == SCALES:
             h, _, _ = length(block, row, work)
             put(work, out + R_G, dot(n, d) - h)
-    elif T == SQUARE:
+    elif T == PERPENDICULAR:
         alpha, beta = get3(work, f + F_AXES_A + 3 * i), get3(work, f + F_AXES_B + 3 * j)
         put3(work, out + R_N, ZERO3)
-        put3(work, out + R_M, cross(alpha, beta))
+        put3(work, out + R_MOMENT, cross(alpha, beta))
         put(work, out + R_G, dot(alpha, beta))
     elif T == DISTANCE:
         h, _, _ = length(block, row, work)
@@ -218,17 +218,17 @@ def minus(x):
 @apart
 def put_coefficients(block, row, work):
     """a of all rows of a constraint."""
-    rows, n_a = scalar_row(block, whole(block, row + FIRST)), whole(block, row + N_A)
+    rows, n_a = scalar_row(block, whole(block, row + FIRST_ROW)), whole(block, row + N_A)
     list_at = whole(block, row + A_LIST)
-    out, places, twists = a_at(block) + whole(block, row + AT_A), place_row(block, 0), dofs_at(block) + DOF_E
-    count = whole(block, row + COUNT)
+    out, places, twists = a_at(block) + whole(block, row + AT_COEFFICIENTS), place_row(block, 0), dofs_at(block) + DOF_E
+    count = whole(block, row + N_OWN_ROWS)
     for t in range(n_a):
         entry = list_at + t * A_ENTRY
         side, e = get(block, entry + E_SIDE), get_pair(work, twists + whole(block, entry + E_DOF) * DOF_ROW)
         origin = get3(work, places + whole(block, entry + E_NODE) * NODE_PLACE + N_ORIGIN)
         for r in range(count):
-            at = rows + r * ROW
-            n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_M)
+            at = rows + r * SCALAR_ROW
+            n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_MOMENT)
             put(work, out + r * n_a + t, side * coefficient(n, sub(x, origin), m, e))
 
 
@@ -241,8 +241,8 @@ def coefficient(n, d, m, e):
 @apart
 def put_gear(block, row, q, work):
     """g and a of a relation between coordinates."""
-    at, list_at = scalar_row(block, whole(block, row + FIRST)), whole(block, row + A_LIST)
-    out = a_at(block) + whole(block, row + AT_A)
+    at, list_at = scalar_row(block, whole(block, row + FIRST_ROW)), whole(block, row + A_LIST)
+    out = a_at(block) + whole(block, row + AT_COEFFICIENTS)
     h, _, _ = length(block, row, work)
     put(work, at + R_G, minus(h))
     for t in range(whole(block, row + N_A)):
@@ -272,8 +272,8 @@ def put_time_parts(block, work):
         row = constraint_row(block, c)
         if whole(block, row + FORM) == USER:
             continue
-        for r in range(whole(block, row + COUNT)):
-            k = whole(block, row + FIRST) + r
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            k = whole(block, row + FIRST_ROW) + r
             at, kind = scalar_row(block, k), type_row(block, k)
             put(work, at + R_B, 0.0)
             if whole(block, row + DRIVE_OF) >= 0:
@@ -307,7 +307,8 @@ def length_part_rate(block, row, kind, work):
 @apart
 def add_driven(block, row, at, work):
     """Add to b what driven nodes between the bodies do."""
-    n, x, m, list_at = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_M), whole(block, row + DRIVEN_LIST)
+    n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_MOMENT)
+    list_at = whole(block, row + DRIVEN_LIST)
     for t in range(whole(block, row + N_DRIVEN)):
         entry = list_at + t * DRIVEN_ENTRY
         i = whole(block, entry)
@@ -328,8 +329,8 @@ def put_rates(block, q, u, work):
         elif whole(block, row + FORM) == USER:
             put_given_rates(block, row, q, u, work)
         else:
-            for r in range(whole(block, row + COUNT)):
-                put_direction_rates(block, c, row, whole(block, row + FIRST) + r, work)
+            for r in range(whole(block, row + N_OWN_ROWS)):
+                put_direction_rates(block, c, row, whole(block, row + FIRST_ROW) + r, work)
             put_coefficient_rates(block, row, work)
 
 
@@ -344,13 +345,13 @@ def put_direction_rates(block, c, row, k, work):
     if whole(block, row + DRIVE_OF) >= 0:
         put(work, out + R_BD, length_part_rate(block, row, kind, work))
     put3(work, out + R_XD, v_A)
-    put3(work, out + R_MD, ZERO3)
+    put3(work, out + R_MOMENT_RATE, ZERO3)
     if T == ALONG:
         put3(work, out + R_ND, cross(o_B, get3(work, out + R_N)))
-    elif T == SQUARE:
+    elif T == PERPENDICULAR:
         alpha, beta = get3(work, f + F_AXES_A + 3 * i), get3(work, f + F_AXES_B + 3 * j)
         put3(work, out + R_ND, ZERO3)
-        put3(work, out + R_MD, add(cross(cross(o_A, alpha), beta), cross(alpha, cross(o_B, beta))))
+        put3(work, out + R_MOMENT_RATE, add(cross(cross(o_A, alpha), beta), cross(alpha, cross(o_B, beta))))
     elif T == DISTANCE:
         put3(work, out + R_ND, scale(1.0 / get(block, row + LENGTH), sub(v_A, v_B)))
     elif T == BLADE:
@@ -369,16 +370,17 @@ def put_direction_rates(block, c, row, k, work):
 @apart
 def put_coefficient_rates(block, row, work):
     """adot of all rows of a constraint, and what driven nodes add to db/dt."""
-    rows, n_a = scalar_row(block, whole(block, row + FIRST)), whole(block, row + N_A)
+    rows, n_a = scalar_row(block, whole(block, row + FIRST_ROW)), whole(block, row + N_A)
     list_at = whole(block, row + A_LIST)
-    out, places, twists = adot_at(block) + whole(block, row + AT_A), place_row(block, 0), dofs_at(block) + DOF_E
-    count = whole(block, row + COUNT)
+    out = adot_at(block) + whole(block, row + AT_COEFFICIENTS)
+    places, twists = place_row(block, 0), dofs_at(block) + DOF_E
+    count = whole(block, row + N_OWN_ROWS)
     for t in range(n_a):
         entry = list_at + t * A_ENTRY
         side, e = get(block, entry + E_SIDE), get_pair(work, twists + whole(block, entry + E_DOF) * DOF_ROW)
         place = places + whole(block, entry + E_NODE) * NODE_PLACE
         for r in range(count):
-            put(work, out + r * n_a + t, side * coefficient_rate(rows + r * ROW, place, e, work))
+            put(work, out + r * n_a + t, side * coefficient_rate(rows + r * SCALAR_ROW, place, e, work))
     list_at = whole(block, row + DRIVEN_LIST)
     for t in range(whole(block, row + N_DRIVEN)):
         entry = list_at + t * DRIVEN_ENTRY
@@ -386,9 +388,9 @@ def put_coefficient_rates(block, row, work):
         place, values = places + i * NODE_PLACE, drive_of(block, node_row(i))
         e = get_pair(work, place + N_TWIST)
         for r in range(count):
-            at = rows + r * ROW
+            at = rows + r * SCALAR_ROW
             d = sub(get3(work, at + R_X), get3(work, place + N_ORIGIN))
-            own = coefficient(get3(work, at + R_N), d, get3(work, at + R_M), e)
+            own = coefficient(get3(work, at + R_N), d, get3(work, at + R_MOMENT), e)
             change = coefficient_rate(at, place, e, work)
             added = side * (change * get(work, values + 1) + own * get(work, values + 2))
             put(work, at + R_BD, get(work, at + R_BD) + added)
@@ -397,21 +399,21 @@ def put_coefficient_rates(block, row, work):
 @inline
 def coefficient_rate(at, place, e, work):
     """Time derivative of n . (l + w x d) + m . w, of the scalar row at `at` and a twist e of the node at `place`."""
-    n, m, l, w = get3(work, at + R_N), get3(work, at + R_M), e[0], e[1]
+    n, m, l, w = get3(work, at + R_N), get3(work, at + R_MOMENT), e[0], e[1]
     o = get3(work, place + N_OMEGA)
     d = sub(get3(work, at + R_X), get3(work, place + N_ORIGIN))
-    d_rate = sub(get3(work, at + R_XD), get3(work, place + N_V))
+    d_rate = sub(get3(work, at + R_XD), get3(work, place + N_VELOCITY))
     w_rate = cross(o, w)
     carried = add(add(cross(o, l), cross(w_rate, d)), cross(w, d_rate))
     return (dot(get3(work, at + R_ND), add(l, cross(w, d))) + dot(n, carried)
-            + dot(get3(work, at + R_MD), w) + dot(m, w_rate))
+            + dot(get3(work, at + R_MOMENT_RATE), w) + dot(m, w_rate))
 
 
 @apart
 def put_gear_rates(block, row, q, u, work):
     """adot and db/dt of a relation between coordinates."""
-    at, list_at = scalar_row(block, whole(block, row + FIRST)), whole(block, row + A_LIST)
-    out = adot_at(block) + whole(block, row + AT_A)
+    at, list_at = scalar_row(block, whole(block, row + FIRST_ROW)), whole(block, row + A_LIST)
+    out = adot_at(block) + whole(block, row + AT_COEFFICIENTS)
     _, _, second = length(block, row, work)
     put(work, at + R_BD, minus(second))
     for t in range(whole(block, row + N_A)):

@@ -18,10 +18,10 @@ the margin of the machine is negative where it is not.
 """
 
 from .constraint_layout import (
-    AT_A, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, COUNT, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST, N_A,
-    N_COLUMNS, N_CONSTRAINTS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT, P_OTHER, ROW,
-    R_D, R_DENSE, R_G, R_MARGIN, R_SIDE, R_SIGMA, Z_ENTRY, Z_LIST, a_at, constraint_row, dofs_at, factor_at, head,
-    scalar_row, sweep_row, type_row, z_at, zero_at,
+    AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, N_A,
+    N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT,
+    P_OTHER, R_DENSE, R_G, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, Z_ENTRY, Z_LIST, a_at, constraint_row,
+    dofs_at, factor_at, head, scalar_row, sweep_row, type_row, z_at, zero_at,
 )
 from .jit import apart, inline
 from .layout import (
@@ -87,7 +87,7 @@ def put_half_solutions(block, work):
     """z of all rows."""
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        count = whole(block, row + COUNT)
+        count = whole(block, row + N_OWN_ROWS)
         for r in range(0, count, 2):
             put_half_solution(block, row, r, min(r + 1, count - 1), work)
 
@@ -96,7 +96,7 @@ def put_half_solutions(block, work):
 def put_half_solution(block, row, r, s, work):
     """z of the r-th and s-th row of a constraint, leaves first: while one waits, the other goes on."""
     list_at, n_z, n_a = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + N_A)
-    a, out = a_at(block) + whole(block, row + AT_A), z_at(block) + whole(block, row + AT_Z)
+    a, out = a_at(block) + whole(block, row + AT_COEFFICIENTS), z_at(block) + whole(block, row + AT_Z)
     sweep, dofs, first = sweep_row(block, 0), dofs_at(block), coordinate_row(block, 0) + BEFORE
     for t in range(n_z):
         at = sweep + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
@@ -122,7 +122,7 @@ def put_gram(block, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         width = whole(block, row + N_COLUMNS)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             at = factor_row(block, row, r)
             for k in range(width):
                 put(work, at + k, 0.0)
@@ -145,8 +145,8 @@ def put_products(block, row, pair, work):
     count, n_z, n_other = whole(block, pair + P_COUNT), whole(block, row + N_Z), whole(block, other + N_Z)
     z, x = z_at(block) + whole(block, row + AT_Z), z_at(block) + whole(block, other + AT_Z)
     list_at, pivots, zero = whole(block, row + Z_LIST), dofs_at(block) + DOF_D, get(work, zero_at(block))
-    own, columns, column = other == row, whole(block, other + COUNT), whole(block, pair + P_COLUMN)
-    for r in range(whole(block, row + COUNT)):
+    own, columns, column = other == row, whole(block, other + N_OWN_ROWS), whole(block, pair + P_COLUMN)
+    for r in range(whole(block, row + N_OWN_ROWS)):
         at, last = factor_row(block, row, r) + column, r if own else columns - 1
         for s in range(0, last + 1, 2):  # two sums at a time, as each addition waits for the one before
             left, right, beside = zero, zero, min(s + 1, last)
@@ -166,47 +166,48 @@ def put_factor(block, work):
     mean = get(work, zero_at(block))
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             mean = mean + get(work, factor_row(block, row, r) + whole(block, row + N_COLUMNS) + r) * (1.0 / m)
     for k in range(m):
         put(work, scalar_row(block, k) + R_DENSE, 0.0)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        for r in range(whole(block, row + COUNT)):
+        for r in range(whole(block, row + N_OWN_ROWS)):
             put_factor_row(block, row, r, mean, work)
 
 
 @apart
 def put_factor_row(block, row, r, mean, work):
     """One row: x_j = G_ij - sum over k of L_jk x_k,  L_ij = x_j / D_j,  D_i = G_ii + rho - sum over j of L_ij x_j."""
-    width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST), factor_row(block, row, r)
+    width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW), factor_row(block, row, r)
     rows, list_at = scalar_row(block, 0), whole(block, row + COLUMN_LIST)
     pivot = get(work, at + width + r)
     pivot = pivot + (RHO * pivot + (RHO * RHO * mean + FLOOR))
     for t in range(width + r):
         j = whole(block, list_at + t) if t < width else first + t - width
         x = get(work, at + t) - product(block, j, rows, work)
-        put(work, rows + j * ROW + R_DENSE, x)
+        put(work, rows + j * SCALAR_ROW + R_DENSE, x)
     for t in range(width + r):
-        j = rows + (whole(block, list_at + t) if t < width else first + t - width) * ROW
+        j = rows + (whole(block, list_at + t) if t < width else first + t - width) * SCALAR_ROW
         x = get(work, j + R_DENSE)
-        l = x * get(work, j + R_D)
+        l = x * get(work, j + R_PIVOT)
         pivot = pivot - l * x
         put(work, at + t, l)
         put(work, j + R_DENSE, 0.0)
-    put(work, rows + (first + r) * ROW + R_D, 1.0 / pivot)
+    put(work, rows + (first + r) * SCALAR_ROW + R_PIVOT, 1.0 / pivot)
 
 
 @inline
 def product(block, k, rows, work):
     """sum over the columns j of row k of L_kj times the dense vector."""
     row = constraint_row(block, whole(block, type_row(block, k) + OWNER))
-    first, width, list_at = whole(block, row + FIRST), whole(block, row + N_COLUMNS), whole(block, row + COLUMN_LIST)
+    first, width = whole(block, row + FIRST_ROW), whole(block, row + N_COLUMNS)
+    list_at = whole(block, row + COLUMN_LIST)
     at, total = factor_row(block, row, k - first), get(work, zero_at(block))
     for t in range(width):
-        total = total + get(work, at + t) * get(work, rows + whole(block, list_at + t) * ROW + R_DENSE)
+        total = total + get(work, at + t) * get(work, rows + whole(block, list_at + t) * SCALAR_ROW + R_DENSE)
     for t in range(k - first):
-        total = total + get(work, at + width + t) * get(work, rows + (first + t) * ROW + R_DENSE)
+        total = total + get(work, at + width + t) * get(work, rows + (first + t) * SCALAR_ROW + R_DENSE)
     return total
 
 
@@ -217,30 +218,30 @@ def solve(block, work):
     rows, n = scalar_row(block, 0), head(block, N_CONSTRAINTS)
     for c in range(n):
         row = constraint_row(block, c)
-        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST)
+        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW)
         list_at, at = whole(block, row + COLUMN_LIST), factor_row(block, row, 0)
-        for r in range(whole(block, row + COUNT)):
-            x = get(work, rows + (first + r) * ROW + R_SIDE)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            x = get(work, rows + (first + r) * SCALAR_ROW + R_SIDE)
             for t in range(width):
-                x = x - get(work, at + t) * get(work, rows + whole(block, list_at + t) * ROW + R_SIDE)
+                x = x - get(work, at + t) * get(work, rows + whole(block, list_at + t) * SCALAR_ROW + R_SIDE)
             for t in range(r):
-                x = x - get(work, at + width + t) * get(work, rows + (first + t) * ROW + R_SIDE)
-            put(work, rows + (first + r) * ROW + R_SIDE, x)
+                x = x - get(work, at + width + t) * get(work, rows + (first + t) * SCALAR_ROW + R_SIDE)
+            put(work, rows + (first + r) * SCALAR_ROW + R_SIDE, x)
             at = at + width + r + 1
     for k in range(head(block, N_ROWS)):
-        at = rows + k * ROW
-        put(work, at + R_SIDE, get(work, at + R_SIDE) * get(work, at + R_D))
+        at = rows + k * SCALAR_ROW
+        put(work, at + R_SIDE, get(work, at + R_SIDE) * get(work, at + R_PIVOT))
     for c in range(n - 1, -1, -1):
         row = constraint_row(block, c)
-        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST)
+        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW)
         list_at = whole(block, row + COLUMN_LIST)
-        for r in range(whole(block, row + COUNT) - 1, -1, -1):
-            at, x = factor_row(block, row, r), get(work, rows + (first + r) * ROW + R_SIDE)
+        for r in range(whole(block, row + N_OWN_ROWS) - 1, -1, -1):
+            at, x = factor_row(block, row, r), get(work, rows + (first + r) * SCALAR_ROW + R_SIDE)
             for t in range(width):
-                out = rows + whole(block, list_at + t) * ROW + R_SIDE
+                out = rows + whole(block, list_at + t) * SCALAR_ROW + R_SIDE
                 put(work, out, get(work, out) - get(work, at + t) * x)
             for t in range(r):
-                out = rows + (first + t) * ROW + R_SIDE
+                out = rows + (first + t) * SCALAR_ROW + R_SIDE
                 put(work, out, get(work, out) - get(work, at + width + t) * x)
 
 
@@ -263,10 +264,10 @@ def put_residuals(block, right, sizes, work):
     rows, zs, ys = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST)
+        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
         z = zs + whole(block, row + AT_Z)
-        for r in range(whole(block, row + COUNT)):
-            at = rows + (first + r) * ROW
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            at = rows + (first + r) * SCALAR_ROW
             total = get(work, at + right)
             if sizes:
                 size = magnitude(total)
@@ -287,9 +288,9 @@ def put_conflicts(block, work):
     """By how much each row can be satisfied; the margin of the machine is negative where one cannot."""
     margin, rows, size = get(work, margins_at(block)), scalar_row(block, 0), get(work, zero_at(block))
     for k in range(head(block, N_ROWS)):  # a row whose own terms vanish has the rounding of the others
-        size = size + get(work, rows + k * ROW + R_MARGIN)
+        size = size + get(work, rows + k * SCALAR_ROW + R_MARGIN)
     for k in range(head(block, N_ROWS)):
-        at = rows + k * ROW
+        at = rows + k * SCALAR_ROW
         own = CONFLICT * size + FLOOR - magnitude(get(work, at + R_SIDE))
         put(work, at + R_MARGIN, own)
         margin = smaller(margin, own)
@@ -302,10 +303,10 @@ def correct(block, work):
     rows, zs, ys, pivots = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y, dofs_at(block) + DOF_D
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST)
+        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
         z = zs + whole(block, row + AT_Z)
-        for r in range(whole(block, row + COUNT)):
-            at = rows + (first + r) * ROW
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            at = rows + (first + r) * SCALAR_ROW
             change = get(work, at + R_SIDE)
             put(work, at + R_SIGMA, get(work, at + R_SIGMA) + change)
             for t in range(n_z):
@@ -321,10 +322,10 @@ def add_products(block, coefficients, sign, out, place, work):
     rows = scalar_row(block, 0)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_a, first = whole(block, row + A_LIST), whole(block, row + N_A), whole(block, row + FIRST)
-        a = coefficients + whole(block, row + AT_A)
-        for r in range(whole(block, row + COUNT)):
-            sigma = get(work, rows + (first + r) * ROW + R_SIGMA)
+        list_at, n_a, first = whole(block, row + A_LIST), whole(block, row + N_A), whole(block, row + FIRST_ROW)
+        a = coefficients + whole(block, row + AT_COEFFICIENTS)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            sigma = get(work, rows + (first + r) * SCALAR_ROW + R_SIGMA)
             for t in range(n_a):
                 j = place + whole(block, list_at + t * A_ENTRY + E_DOF)
                 put(out, j, get(out, j) + sign * get(work, a + t) * sigma)

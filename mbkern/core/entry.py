@@ -4,13 +4,13 @@ A call from Python pays for every argument, so all but the arrays come as the ad
 block, and behind it the workspace. What is to be done is in the *plan* of the frame, a list of words whose address is
 in its header:
 
-    FUNCTION   address of the operation (:mod:`.operations`)
-    INPUTS     how many of the arrays are inputs
-    LOSSES     whether the operation may lose digits: then the answer is LOSSY instead of OK when its estimate of the
-               loss is beyond the frame's limit
-    TYPE       address of the type of NumPy's arrays
-    SLOTS      for each array: which argument of the operation it is; and behind the last
-    shapes     of the arrays, see `fits`; an optional input that is not given is not among the arrays
+    CALL_FUNCTION   address of the operation (:mod:`.operations`)
+    CALL_INPUTS     how many of the arrays are inputs
+    CALL_LOSSES     whether the operation may lose digits: then the answer is LOSSY instead of OK when its estimate of
+                    the loss is beyond the frame's limit
+    CALL_TYPE       address of the type of NumPy's arrays
+    CALL_SLOTS      for each array: which argument of the operation it is; and behind the last
+    shapes          of the arrays, see `fits`; an optional input that is not given is not among the arrays
 
 The functions differ by the number of arrays only.
 """
@@ -25,7 +25,7 @@ from .layout import LOSS_LIMIT, NQ, NV, PLAN, SIZE, loss_at
 from .number import array_at, get, whole
 from .templates import bound
 
-FUNCTION, INPUTS, LOSSES, TYPE, SLOTS = 0, 1, 2, 3, 4
+CALL_FUNCTION, CALL_INPUTS, CALL_LOSSES, CALL_TYPE, CALL_SLOTS = 0, 1, 2, 3, 4
 MOST = 8  # arguments of an operation
 
 
@@ -44,12 +44,12 @@ def run(frame, t, arrays):
     memory = array_at(frame, UNKNOWN)
     plan = whole(memory, PLAN)
     words = integers_at(plan, UNKNOWN)
-    slots = plan + WORD * SLOTS
-    if not fits(slots + WORD * len(arrays), arrays) or share_memory(words[INPUTS], arrays) or not are_plain(
-            words[TYPE], words[INPUTS], arrays):
+    slots = plan + WORD * CALL_SLOTS
+    if not fits(slots + WORD * len(arrays), arrays) or share_memory(words[CALL_INPUTS], arrays) or not are_plain(
+            words[CALL_TYPE], words[CALL_INPUTS], arrays):
         return BAD_SHAPE
-    code = call_operation(words[FUNCTION], t, placed(slots, MOST, arrays), frame, frame + 8 * whole(memory, SIZE))
-    return with_loss(code, memory) if words[LOSSES] != 0 else code
+    code = call_operation(words[CALL_FUNCTION], t, placed(slots, MOST, arrays), frame, frame + 8 * whole(memory, SIZE))
+    return with_loss(code, memory) if words[CALL_LOSSES] != 0 else code
 
 
 def call_2(frame, t, a, b):

@@ -33,10 +33,8 @@ To read along: :mod:`mbkern.textbook.emh`.
 
 from .bare import doubt_bare
 from .carry import beside_inertia, chain_inertia
-from .checks import STALE, stale, status
-from .drives import evaluate_drives
 from .forces import add_applied_forces, add_joint_forces
-from .jit import inline, kernel
+from .jit import inline
 from .joints import (
     ball_frame, drops_rotor, eliminate_screw, free_frame, free_velocity, put_free_rate, put_momentum_rates, put_pivot,
     put_quaternion_rate, screw_column, screw_pivot,
@@ -136,7 +134,8 @@ def chain_rest(block, c, k, work, phi, s):
 
 @inline
 def join_in_line(block, c, k, work, load):
-    """Begin the sums of the parent with the load of its last child, which is in the axes before the turn about z."""
+    """Begin the sums of the parent with the load of its last child, which is in the axes before the turn about z. Saves
+    20 % of the executed flops of a chain of sliders, beside `join_beside`."""
     M, phi, s = moved(get3(block, c + PLACE_RHO), get(block, c + SUBTREE_MASS), tilted(block, c, load))
     begin_with(block, k, work, M, phi, s)
 
@@ -179,6 +178,15 @@ def join_beside(block, c, k, work, load):
     M = turn_inertia_z(get(block, c + SPIN), get(block, c + SPIN + 1), M)
     add_to_inertia(work, work_row(k) + W_P, shift_inertia(get3(block, c + PLACE_RHO), M))
     beside_rest(block, c, k, work, load[1], load[2])
+
+
+@inline
+def join_seldom(block, c, k, route, work, load):
+    """Join a node of a kind that is seldom met, by whichever way it is joined; none of them is in line."""
+    if route == SQUARE:
+        join_square(k, work, load)
+    elif route != ON_GROUND:
+        join_beside(block, c, k, work, load)
 
 
 @inline
@@ -262,36 +270,32 @@ def screw(block, i, margin, q, p, work):
 
 
 @inline
-def driven_revolute(block, i, work):
-    """A driven node passes on all that it has."""
+def driven(block, i, at, M, U, along, work):
+    """A driven node passes on all that it has; U = M e, it has moved by `along`, the values of its drive are `at`."""
     c, w = node_row(i), work_row(i)
-    at = drive_values(block, whole(block, c + QI))
     put(work, margins_at(block) + i, get(work, at + 3))
-    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-    load = (M, axpy6(get(work, at + 1), column_az(M), phi), get3(work, w + W_MOMENT))
+    rest = (M, axpy6(get(work, at + 1), U, get_pair(work, w + W_PHI)), get3(work, w + W_MOMENT))
+    load = moved((0.0, 0.0, along), get(block, c + SUBTREE_MASS), rest)
     return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+
+
+@inline
+def driven_revolute(block, i, work):
+    at, M = drive_values(block, whole(block, node_row(i) + QI)), get_inertia(work, work_row(i) + W_P)
+    return driven(block, i, at, M, column_az(M), 0.0, work)
 
 
 @inline
 def driven_prismatic(block, i, work):
-    c, w = node_row(i), work_row(i)
-    at = drive_values(block, whole(block, c + QI))
-    put(work, margins_at(block) + i, get(work, at + 3))
-    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-    rest = (M, axpy6(get(work, at + 1), column_lz(M), phi), get3(work, w + W_MOMENT))
-    load = moved((0.0, 0.0, get(work, at)), get(block, c + SUBTREE_MASS), rest)
-    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+    at, M = drive_values(block, whole(block, node_row(i) + QI)), get_inertia(work, work_row(i) + W_P)
+    return driven(block, i, at, M, column_lz(M), get(work, at), work)
 
 
 @inline
 def driven_screw(block, i, work):
-    c, w = node_row(i), work_row(i)
-    at = drive_values(block, whole(block, c + QI))
-    put(work, margins_at(block) + i, get(work, at + 3))
-    M, phi = get_inertia(work, w + W_P), get_pair(work, w + W_PHI)
-    rest = (M, axpy6(get(work, at + 1), screw_column(block, c, M), phi), get3(work, w + W_MOMENT))
-    load = moved((0.0, 0.0, get(block, c + PITCH) * get(work, at)), get(block, c + SUBTREE_MASS), rest)
-    return turned(get(work, w + W_TURN), get(work, w + W_TURN + 1), load)
+    c = node_row(i)
+    at, M = drive_values(block, whole(block, c + QI)), get_inertia(work, work_row(i) + W_P)
+    return driven(block, i, at, M, screw_column(block, c, M), get(block, c + PITCH) * get(work, at), work)
 
 
 @inline
@@ -411,11 +415,7 @@ def join_other(block, i, margin, q, p, work):
         else:
             join_beside(block, c, k, work, prismatic(block, i, margin, q, p, work))
     elif kind == SCREW:
-        load = screw(block, i, margin, q, p, work)
-        if route == SQUARE:
-            join_square(k, work, load)
-        elif route != ON_GROUND:
-            join_beside(block, c, k, work, load)
+        join_seldom(block, c, k, route, work, screw(block, i, margin, q, p, work))
     elif whole(block, c + ROTOR) != 0:
         call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
     elif kind == BALL:
@@ -427,23 +427,11 @@ def join_other(block, i, margin, q, p, work):
         if route != ON_GROUND:
             add_to(k, work, M, phi, s)
     elif kind == DRIVEN_REVOLUTE:
-        load = driven_revolute(block, i, work)
-        if route == SQUARE:
-            join_square(k, work, load)
-        elif route != ON_GROUND:
-            join_beside(block, c, k, work, load)
+        join_seldom(block, c, k, route, work, driven_revolute(block, i, work))
     elif kind == DRIVEN_PRISMATIC:
-        load = driven_prismatic(block, i, work)
-        if route == SQUARE:
-            join_square(k, work, load)
-        elif route != ON_GROUND:
-            join_beside(block, c, k, work, load)
+        join_seldom(block, c, k, route, work, driven_prismatic(block, i, work))
     else:
-        load = driven_screw(block, i, work)
-        if route == SQUARE:
-            join_square(k, work, load)
-        elif route != ON_GROUND:
-            join_beside(block, c, k, work, load)
+        join_seldom(block, c, k, route, work, driven_screw(block, i, work))
     if k >= 0 and drops_rotor(block, c):
         call_rotor(PLACE_AND_CARRY, block, work, q, q, i, k)
 
@@ -640,13 +628,3 @@ def sweeps_of_hinges(block, q, p, tau, qdot, pdot, work):
     backward_of_hinges(block, q, p, work)
     forward_of_hinges(block, qdot, pdot, work)
     add_applied_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

@@ -23,8 +23,6 @@ To read along: :mod:`mbkern.textbook.emh_lu`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
-from .checks import STALE, stale, status
-from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import drive_of, dofs, is_driven, put_rates
@@ -46,14 +44,14 @@ from .vec3 import add, cross, dot, mul, scale, tmul
 U_M, U_PHI, U_MASS, U_MOMENT, U_U, U_K, U_D, U_V, U_GRAVITY = 0, 21, 27, 28, 31, 67, 103, 139, 145
 U_PIVOTS = 148
 U_MU, U_RESIDUAL = U_K, U_K + 6  # K is not needed any more when these are: momentum 6, residuals 6 + 1
-ROW = 154
+U_ROW = 154
 TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
 @inline
 def lu_row(block, b):
     """Row of body b in the workspace; the ground has the row after the last body."""
-    return blocks_row(block, whole(block, N_BODIES)) + b * ROW
+    return blocks_row(block, whole(block, N_BODIES)) + b * U_ROW
 
 
 @inline
@@ -238,13 +236,3 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
     backward(block, p, work)
     forward(block, q, p, qdot, pdot, work)
     add_joint_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

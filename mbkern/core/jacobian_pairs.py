@@ -26,8 +26,8 @@ from .variations import (
 )
 from .vec3 import dot
 
-MOST = 100  # dofs: their tables fit the memory of the sets (:mod:`.tangents`)
-DEPTH = 30  # on average: beyond, sweeps are quicker
+MOST_PAIRS = 100  # dofs: their tables fit the memory of the sets (:mod:`.tangents`)
+PAIR_DEPTH = 30  # on average: beyond, sweeps are quicker
 TILE = 4
 # in the rows of dofs, where trees of single dofs have no spinning rotors: number of dofs from the root on; k-th dof of
 # the walk; dofs of the subtree; where the next child comes in the walk; k-th dof of a way from the root, and a factor
@@ -40,13 +40,13 @@ get4, put4 = accessor(TILE)
 def is_shallow(block, work):
     """Whether dofs are few and near to the root."""
     nv, rows, total = whole(block, NV), dof_variation(block, 0), 0
-    for a in range(nv if nv <= MOST else 0):
+    for a in range(nv if nv <= MOST_PAIRS else 0):
         d = rows + DOF * a
         before = whole(work, d + D_BEFORE)
         depth = 1 + (whole(work, rows + DOF * before + D_DEPTH) if before < nv else 0)
         put(work, d + D_DEPTH, 1.0 * depth)
         total += depth
-    return nv <= MOST and total <= DEPTH * nv
+    return nv <= MOST_PAIRS and total <= PAIR_DEPTH * nv
 
 
 @kernel

@@ -40,8 +40,8 @@ def source_stamp(folder: Path = HERE) -> str:
     return digest.hexdigest()
 
 
-STAMP = source_stamp()
-STAMP_NUMBER = int(STAMP[:13], 16)  # 52 bits, so that a float64 of a model block holds it
+SOURCE_STAMP = source_stamp()
+STAMP_NUMBER = int(SOURCE_STAMP[:13], 16)  # 52 bits, so that a float64 of a model block holds it
 
 
 @contextmanager
@@ -73,7 +73,7 @@ else:
 
     def _stamp(function):
         """Of the core and of the function's own folder."""
-        return STAMP, source_stamp(Path(function.__code__.co_filename).parent)
+        return SOURCE_STAMP, source_stamp(Path(function.__code__.co_filename).parent)
 
     def _cached(function, fastmath):
         dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False,

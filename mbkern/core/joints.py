@@ -3,7 +3,8 @@
 A node has a frame X in its parent's, n dofs with constant unit twists e in its own frame, or a prescribed motion
 along one. All other files are written on these functions alone (but the hot path, :mod:`.extended`):
 
-    structure       `dofs`, `is_driven`, `drive_of`, `quaternion_place`, `drops_rotor`, `vanishes`
+    structure       `dofs`, `is_driven`, `drive_of`, `quaternion_place`, `turn_place`, `floats`, `node_pair`,
+                    `drops_rotor`, `vanishes`
     configuration   `put_frames`, `put_frame_of`: X(q);   `put_rates`, `put_node_rates`: qdot = N(q) u
     twists          `twist`: e;   `put_columns`: C e;   `put_momentum`: M e of a rigid body;
                     `inertia_along`: how large M is along e
@@ -64,6 +65,29 @@ def drive_of(block, c):
 def quaternion_place(block, c):
     """Where the quaternion of the node is in q, or -1."""
     return whole(block, c + QUATERNION)
+
+
+@inline
+def turn_place(block, c):
+    """Where the angular velocity, in body axes, of a node that has a quaternion is among the speeds."""
+    return whole(block, c + VI) + whole(block, c + DOFS) - 3
+
+
+@inline
+def floats(block, c):
+    """Whether a node that has a quaternion moves as well: its position is before that in q, and the velocity in body
+    axes before the angular one."""
+    return whole(block, c + DOFS) == 6
+
+
+@inline
+def node_pair(block, c, x, at):
+    """The numbers of a node that has a quaternion, from place `at` of x on, as a six-vector: nothing linear where it
+    only turns."""
+    if floats(block, c):
+        return get_pair(x, at)
+    zero = 0.0 * get(x, at)  # of the same type
+    return (zero, zero, zero), get3(x, at)
 
 
 @inline
@@ -281,7 +305,7 @@ def put_column(axis, m, s, J, at, work):
 @inline
 def inertia_along(block, c, a, linear, angular):
     """The size of an inertia along e_a, for the traces of its linear and angular blocks; rounding is measured by it."""
-    moves, h = one_if(whole(block, c + KIND) == PRISMATIC or (dofs(block, c) == 6 and a < 3)), get(block, c + PITCH)
+    moves, h = one_if(whole(block, c + KIND) == PRISMATIC or (floats(block, c) and a < 3)), get(block, c + PITCH)
     return fma(fma(h, h, moves), linear, (1.0 - moves) * angular)
 
 

@@ -14,8 +14,6 @@ To read along: :mod:`mbkern.textbook.lagrange`.
 
 from . import multipliers, reduced
 from .blocks import put_blocks
-from .checks import status
-from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .layout import N_BODIES, NV, put_pair, speeds_at
@@ -69,19 +67,3 @@ def sweeps_1(block, q, u, tau, udot, work):
     multipliers.backward(block, udot, work)
     multipliers.solve(block, work)
     put_result(block, udot, work)
-
-
-@kernel
-def accelerations_2(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps_2(block, q, u, tau, udot, work)
-    return status(block, work)
-
-
-@kernel
-def accelerations_1(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps_1(block, q, u, tau, udot, work)
-    return status(block, work)

@@ -6,9 +6,9 @@ from .entry import P, PDOT, Q, QDOT, TAU
 from .jit import exact
 from .layout import NQ, NV
 from .number import LANES, array_at, whole
-from .operations import BITS, ROW, lane_code
+from .operations import BITS, LANES_BYTES, lane_code
 
-INPUTS = 3  # of a right-hand side
+RHS_INPUTS = 3  # of a right-hand side
 INPUT_CHECKS = BAD_Q + (BAD_P << BITS) + (BAD_TAU << 2 * BITS)
 
 
@@ -17,10 +17,10 @@ def put_arguments(words, constants, y, tau, dydt):
     """The words of the arguments for y = (q, p), tau (0: none) and dydt."""
     nq, nv = whole(constants, NQ), whole(constants, NV)
     words[Q], words[Q + 1] = y, nq
-    words[P], words[P + 1] = y + ROW * nq, nv
+    words[P], words[P + 1] = y + LANES_BYTES * nq, nv
     words[TAU], words[TAU + 1] = tau, nv if tau != 0 else 0
     words[QDOT], words[QDOT + 1] = dydt, nq
-    words[PDOT], words[PDOT + 1] = dydt + ROW * nq, nv
+    words[PDOT], words[PDOT + 1] = dydt + LANES_BYTES * nq, nv
 
 
 @exact
@@ -36,7 +36,7 @@ def state_code(block, t, y, tau, k):
     """Code of what is wrong with the state (t, y) in lane k under forces tau; all but k are addresses."""
     arguments, constants = stack_words(10), array_at(block, UNKNOWN)
     put_arguments(integers_at(arguments, 10), constants, y, tau, 0)
-    return lane_code(constants, array_at(t, LANES), arguments, INPUTS, INPUT_CHECKS, k)
+    return lane_code(constants, array_at(t, LANES), arguments, RHS_INPUTS, INPUT_CHECKS, k)
 
 
 @exact

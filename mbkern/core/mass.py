@@ -12,14 +12,14 @@ from .checks import status
 from .drives import evaluate_drives
 from .extended import backward, begin
 from .jit import kernel
-from .joints import eliminate_again, dofs, put_frames, recover
+from .joints import put_frames
 from .layout import (
-    DRIVE_VALUES, IS_LEAF, N_DRIVES, N_NODES, PARENT, VI, W_G, W_PHI, W_V,
-    add_to_pair, drive_values, get_frame, get_pair, node_row, put_pair, rotors_at, speeds_at, work_row,
+    DRIVE_VALUES, IS_LEAF, N_DRIVES, N_NODES, PARENT, W_G, W_PHI, W_V,
+    drive_values, get_frame, get_pair, node_row, put_pair, work_row,
 )
-from .number import get, put, whole
-from .rotors import ELIMINATE, R_PHI, SPEEDS, call_rotor, has_rotors
-from .spatial import ZERO6, force_to_parent, motion_to_child
+from .number import put, whole
+from .spatial import ZERO6, motion_to_child
+from .substitution import substitute_backward, substitute_forward
 
 
 @kernel
@@ -43,25 +43,11 @@ def solve(block, x, y, work):
     for i in range(n):
         put_pair(work, work_row(i) + W_PHI, ZERO6)
     for i in range(n - 1, -1, -1):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        if has_rotors(block, c):
-            call_rotor(ELIMINATE, block, work, x, x, i, -1)
-            phi = get_pair(work, rotors_at(block) + R_PHI)  # its own is needed once more, for its speeds
-        else:
-            eliminate_again(block, i, x, work)
-            phi = get_pair(work, w + W_PHI)
-        if k >= 0:
-            add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), phi))
+        substitute_backward(block, i, x, work)
     ground = work_row(n)
     put_pair(work, ground + W_V, ZERO6)
     for i in range(n):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        k = whole(block, node_row(i) + PARENT)
         kw = work_row(k) if k >= 0 else ground
-        v = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
-        if has_rotors(block, c):
-            put_pair(work, w + W_V, v)
-            call_rotor(SPEEDS, block, work, x, x, i, k)
-            for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
-                put(y, j, get(work, speeds_at(block) + j))
-        else:
-            recover(block, i, v, y, work)
+        carried = motion_to_child(get_frame(work, work_row(i) + W_G), get_pair(work, kw + W_V))
+        substitute_forward(block, i, carried, x, y, work)

@@ -12,7 +12,7 @@ the other would wait for way x f at every node.
 """
 
 from .columns import get_columns, put_columns, width
-from .composite_axes import W_AXES, W_WAY, dof_momentum, put_composites
+from .composite_axes import W_COMPOSITE_AXES, W_COMPOSITE_WAY, dof_momentum, put_composites
 from .factorization import dof_row
 from .jit import inline
 from .joints import dofs, twist
@@ -53,12 +53,13 @@ def put_dofs(block, work):
     n = whole(block, N_NODES)
     for i in range(n):
         c, w = node_row(i), work_row(i)
-        E = get33(work, w + W_AXES)
+        E = get33(work, w + W_COMPOSITE_AXES)
         hinge = whole(block, c + CASE) < OTHER
         for a in range(dofs(block, c)):
             row = dof_row(block, whole(block, c + VI) + a)
             put_pair(work, row + DOF_F, dof_momentum(block, i, a, work))
-            put3(work, row + DOF_WAY, get3(work, (w if a == 0 else work_row(n)) + W_WAY))  # that of the ground is zero
+            way = (w if a == 0 else work_row(n)) + W_COMPOSITE_WAY  # that of the ground is zero
+            put3(work, row + DOF_WAY, get3(work, way))
             put(work, row + DOF_MOVES, 0.0 if hinge else 1.0)
             if hinge:
                 put_pair(work, row + DOF_E, (ZERO3, E[2]))

@@ -20,17 +20,17 @@ from .columns import tail
 from .extended import begin
 from .forces import add_joint_forces
 from .jit import inline
-from .joints import dofs, eliminate_again, put_frames, recover
+from .joints import put_frames
 from .joint_forces import gyroscopic, subtract_wrenches
 from .layout import (
-    GRAVITY, IS_LEAF, N_NODES, NV, PARENT, VI, W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
-    add_to_pair, get3, get_frame, get_inertia, get_pair, node_row, put_pair, rotors_at, scratch_at, speeds_at, work_row,
+    GRAVITY, IS_LEAF, N_NODES, NV, PARENT, W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
+    add_to_pair, get3, get_frame, get_inertia, get_pair, node_row, put_pair, scratch_at, speeds_at, work_row,
 )
 from .newton_euler import carry_accelerations, put_motions
-from .number import get, put, whole
-from .rotors import ELIMINATE, R_PHI, SPEEDS, call_rotor, has_rotors
-from .spatial import ZERO6, add6, force_to_parent, inertia_times, motion_to_child
+from .number import put, whole
+from .spatial import ZERO6, add6, inertia_times, motion_to_child
 from .speeds import put_speeds
+from .substitution import substitute_backward, substitute_forward
 from .vec3 import ZERO3, neg
 
 
@@ -59,16 +59,9 @@ def backward(block, wrench, x, work):
         put_pair(work, work_row(i) + W_PHI, gyroscopic(block, node_row(i), get_pair(work, work_row(i) + W_V)))
     subtract_wrenches(block, wrench, work)
     for i in range(n - 1, -1, -1):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        w = work_row(i)
         add_to_pair(work, w + W_PHI, inertia_times(get_inertia(work, w + W_P), get_pair(work, w + W_DRIFT)))
-        if has_rotors(block, c):
-            call_rotor(ELIMINATE, block, work, x, x, i, -1)
-            phi = get_pair(work, rotors_at(block) + R_PHI)  # its own is needed once more, for its accelerations
-        else:
-            eliminate_again(block, i, x, work)
-            phi = get_pair(work, w + W_PHI)
-        if k >= 0:
-            add_to_pair(work, work_row(k) + W_PHI, force_to_parent(get_frame(work, w + W_G), phi))
+        substitute_backward(block, i, x, work)
 
 
 @inline
@@ -77,16 +70,10 @@ def forward(block, x, work):
     n = whole(block, N_NODES)
     put_pair(work, work_row(n) + W_W, (neg(get3(block, GRAVITY)), ZERO3))
     for i in range(n):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        w, k = work_row(i), whole(block, node_row(i) + PARENT)
         carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, work_row(k if k >= 0 else n) + W_W))
         v = get_pair(work, w + W_V)  # its place is lent to the elimination
-        if has_rotors(block, c):
-            put_pair(work, w + W_V, carried)
-            call_rotor(SPEEDS, block, work, x, x, i, k)
-            for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
-                put(x, j, get(work, speeds_at(block) + j))
-        else:
-            recover(block, i, carried, x, work)
+        substitute_forward(block, i, carried, x, x, work)
         put_pair(work, w + W_W, add6(get_pair(work, w + W_V), get_pair(work, w + W_DRIFT)))
         put_pair(work, w + W_V, v)
 

@@ -30,8 +30,6 @@ To read along: :mod:`mbkern.textbook.hzu`.
 """
 
 from .blocks import B_A, B_G, B_VR, blocks_row, joint_momentum_rates, put_blocks
-from .checks import STALE, stale, status
-from .drives import evaluate_drives
 from .forces import add_joint_forces
 from .jit import inline, kernel, noinline
 from .joints import drive_of, dofs, is_driven, put_rates, unit_twist
@@ -54,14 +52,14 @@ from .vec3 import add, axpy, cross, mul, scale, sub, tmul
 # what rounding may leave of them 6, Z and L N_r 36
 H_Q, H_R, H_X, H_LOAD, H_ROOT, H_MU, H_V, H_LAM = 0, 72, 108, 144, 150, 156, 162, 168
 H_MASS, H_MOMENT, H_GRAVITY, H_VECTOR, H_MARGINS, H_Z = 174, 175, 178, 181, 187, 193
-ROW = 229
+H_ROW = 229
 TINY = 1e-300  # where nothing moves at all, nothing is lost
 
 
 @inline
 def hzu_row(block, b):
     """Row of body b in the workspace; the ground has the row after the last body, the matrix H comes after that."""
-    return blocks_row(block, whole(block, N_BODIES)) + b * ROW
+    return blocks_row(block, whole(block, N_BODIES)) + b * H_ROW
 
 
 @inline
@@ -468,13 +466,3 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
     backward(block, p, work)
     forward(block, q, qdot, pdot, work)
     add_joint_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

@@ -6,11 +6,11 @@ Inputs and results come in the order of the table (:mod:`mbkern.operations`); an
 null pointer. `user` points at a *frame* (:mod:`.layout`), a block and a workspace behind it, in whose header is the
 address of its plan:
 
-    FUNCTION   address of the operation (:mod:`.operations`)
-    COUNT      number of arrays
-    INPUTS     how many of them are inputs
-    NEEDED     bit k: array k must be given
-    SIZES      numbers in each array
+    NATIVE_FUNCTION   address of the operation (:mod:`.operations`)
+    NATIVE_COUNT      number of arrays
+    NATIVE_INPUTS     how many of them are inputs
+    NATIVE_NEEDED     bit k: array k must be given
+    NATIVE_SIZES      numbers in each array
 
 Nothing throws. The answer is a code of :mod:`.checks`, which stays in the frame as well; when it is not OK, all results
 are NaN.
@@ -30,7 +30,7 @@ from .jit import c_function, exact
 from .layout import HEADER, LAST_TIME, PLAN, SIZE, STATUS
 from .number import array_at, put, whole
 
-FUNCTION, COUNT, INPUTS, NEEDED, SIZES = 0, 1, 2, 3, 4
+NATIVE_FUNCTION, NATIVE_COUNT, NATIVE_INPUTS, NATIVE_NEEDED, NATIVE_SIZES = 0, 1, 2, 3, 4
 _DOUBLES = types.CPointer(types.float64)
 _word = ir.IntType(64)
 
@@ -80,12 +80,12 @@ def run(t, pointers, user):
     frame = array_at(at, HEADER)
     plan = whole(frame, PLAN)
     words, count, code = integers_at(plan, UNKNOWN), len(pointers), BAD_SHAPE
-    if words[COUNT] == count:  # else it is the frame of another operation, and nothing is known about the arrays
-        arguments = pointed(plan + WORD * SIZES, pointers)
-        if not missing(words[NEEDED], count, arguments):
-            code = call_operation(words[FUNCTION], t, arguments, at, at + 8 * whole(frame, SIZE))
+    if words[NATIVE_COUNT] == count:  # else it is the frame of another operation, and nothing is known about the arrays
+        arguments = pointed(plan + WORD * NATIVE_SIZES, pointers)
+        if not missing(words[NATIVE_NEEDED], count, arguments):
+            code = call_operation(words[NATIVE_FUNCTION], t, arguments, at, at + 8 * whole(frame, SIZE))
         if code != OK:
-            erase(words[INPUTS], count, arguments)
+            erase(words[NATIVE_INPUTS], count, arguments)
     put(frame, STATUS, 1.0 * code)
     put(frame, LAST_TIME, t)
     return code

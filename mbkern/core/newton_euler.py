@@ -19,22 +19,21 @@ Hinges, the most frequent nodes, have ways of their own: :mod:`.newton_euler_hin
 """
 
 from .bare import doubt_bare
-from .checks import status
-from .drives import evaluate_drives
 from .extended import put_turn
 from .forces import add_joint_forces
 from .jit import inline, kernel
-from .joints import add_rates, dofs, drops_rotor, eliminate, put_frame_of, put_motion, recover
+from .joints import add_rates, drops_rotor, eliminate, put_frame_of, put_motion
 from .layout import (
-    CASE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, MASS, MOMENT, N_NODES, NV, OTHER, PARENT, QI, ROUTE, SQUARE, VI,
+    CASE, GRAVITY, INERTIA, IN_LINE, IS_END, IS_LAST, MASS, MOMENT, N_NODES, NV, OTHER, PARENT, QI, ROUTE, SQUARE,
     W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
     add_to_pair, get3, get6, get_frame, get_inertia, get_pair, margins_at, node_row, put_pair, speeds_at, work_row,
 )
 from .momenta import project_forces
 from .newton_euler_hinges import accelerate_hinge, begin_inertia, join_hinge, put_gyroscopic, put_hinge_motion
 from .number import get, put, whole
-from .rotors import CARRY, ELIMINATE, SPEEDS, call_rotor, has_rotors
+from .rotors import CARRY, ELIMINATE, call_rotor, has_rotors
 from .spatial import ZERO6, add6, inertia_times, motion_to_child, omega_times, rigid_times
+from .substitution import substitute_forward
 from .vec3 import ZERO3, neg
 
 
@@ -160,21 +159,15 @@ def forward(block, udot, work):
         if case < OTHER:
             accelerate_hinge(block, i, case, kw, udot, work)
         else:
-            accelerate_other(block, i, k, kw, udot, work)
+            accelerate_other(block, i, kw, udot, work)
 
 
 @inline
-def accelerate_other(block, i, k, kw, udot, work):
-    """The same of a node of any kind; k: its parent."""
-    c, w = node_row(i), work_row(i)
+def accelerate_other(block, i, kw, udot, work):
+    """The same of a node of any kind; kw: row of its parent."""
+    w = work_row(i)
     carried = motion_to_child(get_frame(work, w + W_G), get_pair(work, kw + W_V))
-    if has_rotors(block, c):
-        put_pair(work, w + W_V, carried)
-        call_rotor(SPEEDS, block, work, udot, udot, i, k)
-        for j in range(whole(block, c + VI), whole(block, c + VI) + dofs(block, c)):
-            put(udot, j, get(work, speeds_at(block) + j))
-    else:
-        recover(block, i, carried, udot, work)
+    substitute_forward(block, i, carried, udot, udot, work)
     add_to_pair(work, w + W_V, get_pair(work, w + W_DRIFT))
 
 
@@ -186,11 +179,3 @@ def sweeps(block, q, u, tau, udot, work):
     move(block, u, work)
     backward(block, udot, work)
     forward(block, udot, work)
-
-
-@kernel
-def accelerations(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps(block, q, u, tau, udot, work)
-    return status(block, work)

@@ -12,8 +12,6 @@ To read along: :mod:`mbkern.textbook.newton_euler`.
 """
 
 from .blocks import B_VR, blocks_row, put_blocks
-from .checks import status
-from .drives import evaluate_drives
 from .extended_lu import U_MU, U_PHI, backward, lu_row, put_all_speeds, put_bodies, put_loss
 from .jit import inline, kernel
 from .layout import (
@@ -75,11 +73,3 @@ def sweeps(block, q, u, tau, udot, work):
         put_pair(work, lu_row(block, b) + U_PHI, gyroscopic(block, b, work))
     backward(block, udot, work)
     forward(block, udot, udot, work)
-
-
-@kernel
-def accelerations(block, t, q, u, tau, udot, work):
-    """udot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    evaluate_drives(block, t, work)
-    sweeps(block, q, u, tau, udot, work)
-    return status(block, work)

@@ -38,7 +38,7 @@ from .templates import bound
 
 RESULT_LIMIT = 1e300
 BITS = 4  # of a check
-ROW = 8 * LANES  # bytes of a number on lanes
+LANES_BYTES = 8 * LANES  # bytes of a number on lanes
 
 
 @exact

@@ -42,8 +42,9 @@ from .quasi_full import put_lagrange, put_maggi
 from .quasi_ignored import acts_on_ignored
 from .quasi_linear import put_linear
 from .quasi_layout import (
-    AT_Q, AT_V, BEGINS, CROSSED_S, DENSE_S, HAS_WORK, HEADER, LAGRANGE, MAGGI, METHOD, NOW_TRIANGULAR, NU, NV,
-    RATES_CALL, RCOND, S, SELF, SIGN, SINGULAR_S, SIZE, SOLVE_CALL, STATUS, TRIANGULAR, WATCHED, part, state_sizes,
+    AT_Q, AT_V, BEGINS, CROSSED_S, DENSE_S, HAS_WORK, LAGRANGE, MAGGI, METHOD, NOW_TRIANGULAR, NU, NV, QUASI_HEADER,
+    QUASI_SIZE, QUASI_STATUS, RATES_CALL, RCOND, S, SELF, SIGN, SINGULAR_S, SOLVE_CALL, TRIANGULAR, WATCHED, part,
+    state_sizes,
 )
 from .quasi_rows import put_rows
 from .quasi_triangular import put_triangular, put_triangular_speeds
@@ -65,7 +66,7 @@ def put_motion_of(frame, t, q, given):
     m, method = whole(frame, NV), whole(frame, METHOD)
     v = part(frame, AT_V, m)
     put_mass_matrix(frame, t, q)
-    code = whole(frame, STATUS)
+    code = whole(frame, QUASI_STATUS)
     if code != OK:
         return code
     if method <= MAGGI:
@@ -84,13 +85,13 @@ def put_motion_of(frame, t, q, given):
             code = put_dense_speeds(frame, t, q, given)
             if whole(frame, TRIANGULAR) != 0:  # this sign is not to be compared with that of Y_N
                 put(frame, SIGN, 0.0)
-    return code if whole(frame, STATUS) == OK else whole(frame, STATUS)
+    return code if whole(frame, QUASI_STATUS) == OK else whole(frame, QUASI_STATUS)
 
 
 @checked
 def speeds_kernel(frame, t, q, given):
     """v from the speeds or quasi-velocities of the state; a code."""
-    put(frame, STATUS, OK)
+    put(frame, QUASI_STATUS, OK)
     return put_motion_of(frame, t, q, given)
 
 
@@ -98,7 +99,7 @@ def speeds_kernel(frame, t, q, given):
 def rhs_kernel(frame, t, q, given, qdot, rates):
     """qdot, and the rates of speeds or quasi-velocities and of the work; a code."""
     m, nu, method = whole(frame, NV), whole(frame, NU), whole(frame, METHOD)
-    put(frame, STATUS, OK)
+    put(frame, QUASI_STATUS, OK)
     if beyond(q, ANGLE_LIMIT) or beyond(given, LIMIT):
         return BAD_Q
     if not abs(t) <= LIMIT:
@@ -110,12 +111,12 @@ def rhs_kernel(frame, t, q, given, qdot, rates):
         return CROSSED_S
     v, Q = part(frame, AT_V, m), part(frame, AT_Q, m)
     put_bias_and_forces(frame, t, q, v)
-    if whole(frame, STATUS) == OK and whole(frame, S) > 0:
+    if whole(frame, QUASI_STATUS) == OK and whole(frame, S) > 0:
         code = acts_on_ignored(frame, t, q)
         if code != OK:
             return code
-    if whole(frame, STATUS) != OK:
-        return whole(frame, STATUS)
+    if whole(frame, QUASI_STATUS) != OK:
+        return whole(frame, QUASI_STATUS)
     if whole(frame, SOLVE_CALL) != 0:
         code = put_linear(frame, t, q, rates)
     elif method == LAGRANGE:
@@ -144,14 +145,14 @@ def rhs_kernel(frame, t, q, given, qdot, rates):
 def ode_quasi(t, y, dydt, user):
     """void (double t, const double *y, double *dydt, void *user), user a frame of this file."""
     address = address_of(user)
-    frame = array_at(address, whole(array_at(address, HEADER), SIZE))
+    frame = array_at(address, whole(array_at(address, QUASI_HEADER), QUASI_SIZE))
     nq, n = state_sizes(frame)
     state, slope = address_of(y), address_of(dydt)
     code = rhs_kernel(frame, t, array_at(state, nq), array_at(state + 8 * nq, n), array_at(slope, nq),
                       array_at(slope + 8 * nq, n))
     if code == OK and beyond(array_at(slope, nq + n), 1e300):
         code = NOT_FINITE
-    put(frame, STATUS, code)
+    put(frame, QUASI_STATUS, code)
     if code != OK:
         slopes = array_at(slope, nq + n)
         for i in range(nq + n):

@@ -23,7 +23,7 @@ from .layout import get3
 from .number import get, put, whole
 from .quasi_layout import (
     ACTED, ACTED_BY, ACTED_ON, AT_A, AT_E, AT_F, AT_H, AT_IGNORABLE, AT_M, AT_Q, AT_REST, AT_V, CONSTRAINT_ACTS,
-    FORCE_ACTS, IGNORABLE, LAGRANGIAN_ACTS, MASS_CALL, NV, OWN_DYNAMICS, QUATERNION, R, S, SELF, part,
+    FORCE_ACTS, IGNORABLE, LAGRANGIAN_ACTS, MASS_CALL, NV, OWN_DYNAMICS, I_QUATERNION, R, S, SELF, part,
 )
 from .quasi_rows import along, momentum_axes
 from .vec3 import dot
@@ -56,7 +56,7 @@ def ignored(frame, j, q):
 @exact
 def distortion(frame, k, q):
     """How wrong a rotation by the quaternion of ignored coordinate k may be; 0 where there is none."""
-    at = whole(frame, whole(frame, AT_IGNORABLE) + k * IGNORABLE + QUATERNION)
+    at = whole(frame, whole(frame, AT_IGNORABLE) + k * IGNORABLE + I_QUATERNION)
     if at < 0:
         return 0.0
     x = get3(q, at + 1)

@@ -12,7 +12,7 @@ DENSE_S = -1  # no code to report: S is not triangular
 LAGRANGE, MAGGI, KANE, VOLTERRA = 0, 1, 2, 3
 
 # ---- header ----
-STATUS, SIZE, METHOD = 0, 1, 2  # STATUS: code of the last call
+QUASI_STATUS, QUASI_SIZE, METHOD = 0, 1, 2  # STATUS: code of the last call
 NQ, NV, NU, R, S = 3, 4, 5, 6, 7  # numbers of q, speeds, quasi-velocities, constraints, ignorable speeds
 SELF = 8  # address of the frame
 HAS_WORK = 9  # whether the last number of the state is the integral of Q^T v
@@ -49,13 +49,13 @@ AT_REST = 57  # m zeros
 AT_X, AT_E, AT_F = 58, 59, 60  # three workspaces
 SOLVE_CALL = 61  # of a large tree: a function that solves M y = x for 1 + r right sides; 0: M is formed
 AT_LINEAR = 62  # and what belongs to it, see `quasi_linear`
-HEADER = 63
+QUASI_HEADER = 63
 
 # ---- a row of the table of ignorable speeds ----
 # the momentum is that of one speed, or, of a free joint, of its three linear speeds along an axis of the frame before
 # the joint: QUATERNION is its place in q, else -1
 # BODY of a quasi-velocity: of which this is the angular velocity along the AXIS of the body, else -1
-FIRST, QUATERNION, AXIS, BODY = 0, 1, 2, 3
+I_FIRST, I_QUATERNION, I_AXIS, I_BODY = 0, 1, 2, 3
 IGNORABLE = 4
 
 

@@ -16,7 +16,7 @@ from .jit import exact, noinline
 from .number import array_at, get, put, whole
 from .quasi_layout import (
     AT_A, AT_E, AT_H, AT_LINEAR, AT_Q, AT_SPEEDS, AT_Y, KANE, METHOD, NOW_TRIANGULAR, NU, NV, R, SELECTED, SELF,
-    SINGULAR_MASS, SOLVE_CALL, STATUS, part,
+    SINGULAR_MASS, SOLVE_CALL, QUASI_STATUS, part,
 )
 from .quasi_triangular import ordered_speed, put_triangular_rates
 
@@ -40,8 +40,8 @@ def put_accelerations(frame, t, q):
     for j in range(r * m):
         put(x, m + j, get(a, j))
     call_load(whole(frame, SOLVE_CALL), t, q, x, y, whole(frame, SELF))
-    if whole(frame, STATUS) != OK:
-        return whole(frame, STATUS)
+    if whole(frame, QUASI_STATUS) != OK:
+        return whole(frame, QUASI_STATUS)
     for k in range(r):
         for l in range(k + 1):
             put(G, k * r + l, product(a, k * m, y, (1 + l) * m, m))

@@ -9,7 +9,7 @@ from .joints import quaternion_axes
 from .layout import get3
 from .number import get, put, whole
 from .quasi_layout import (
-    AT_A, AT_B, AT_C, AT_IGNORABLE, AT_M, AT_MOMENTA, AT_N, AXIS, FIRST, IGNORABLE, NV, QUATERNION, R, S, part,
+    AT_A, AT_B, AT_C, AT_IGNORABLE, AT_M, AT_MOMENTA, AT_N, I_AXIS, I_FIRST, IGNORABLE, NV, I_QUATERNION, R, S, part,
 )
 
 
@@ -22,11 +22,11 @@ def momentum_axes(frame, k, q):
 @exact
 def axes_of(frame, row, q):
     """The same for any row of IGNORABLE numbers."""
-    first, quaternion = whole(frame, row + FIRST), whole(frame, row + QUATERNION)
+    first, quaternion = whole(frame, row + I_FIRST), whole(frame, row + I_QUATERNION)
     if quaternion < 0:
         return first, (1.0, 0.0, 0.0), 1
     G = quaternion_axes(get(q, quaternion), get3(q, quaternion + 1))
-    axis = whole(frame, row + AXIS)
+    axis = whole(frame, row + I_AXIS)
     if axis == 0:
         return first, (G[0][0], G[1][0], G[2][0]), 3
     if axis == 1:

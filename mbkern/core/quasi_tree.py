@@ -18,8 +18,8 @@ from .mass import factor, solve
 from .momenta import project_forces, put_velocities
 from .number import array_at, get, put, whole
 from .quasi_layout import (
-    AT_AXES, AT_BLOCK, AT_IGNORABLE, AT_REST, AT_ROWS, AT_TREE, AXIS, BODY, FIRST, HEADER, IGNORABLE, NU, QUATERNION, R,
-    RAILS, RHEONOMIC, S, SINGULAR_MASS, SINGULAR_TREE, STATUS,
+    AT_AXES, AT_BLOCK, AT_IGNORABLE, AT_REST, AT_ROWS, AT_TREE, IGNORABLE, I_AXIS, I_BODY, I_FIRST, I_QUATERNION, NU,
+    QUASI_HEADER, QUASI_STATUS, R, RAILS, RHEONOMIC, S, SINGULAR_MASS, SINGULAR_TREE,
 )
 from .quasi_rows import axes_of
 from .quasi_sweeps import bias, frames_alone, mass_and_frames
@@ -56,7 +56,7 @@ def numbers(pointer, n):
 @exact
 def tree(user):
     """The block and the workspace of the frame at an address, the number of its rails and their axes."""
-    frame = array_at(user, HEADER)
+    frame = array_at(user, QUASI_HEADER)
     return (array_at(user + 8 * whole(frame, AT_BLOCK), UNKNOWN), array_at(user + 8 * whole(frame, AT_TREE), UNKNOWN),
             whole(frame, RAILS), array_at(user + 8 * whole(frame, AT_AXES), UNKNOWN))
 
@@ -65,10 +65,10 @@ def tree(user):
 def tree_mass(t, q, v, out, user):
     """M, and N behind it where the frame asks for it."""
     address = address_of(user)
-    frame, (block, work, rails, axes) = array_at(address, HEADER), tree(address)
+    frame, (block, work, rails, axes) = array_at(address, QUASI_HEADER), tree(address)
     m = whole(block, NV)
     if mass_and_frames(block, rails, axes, t, numbers(q, whole(block, NQ)), numbers(out, m * m), work) != OK:
-        put(frame, STATUS, SINGULAR_TREE)
+        put(frame, QUASI_STATUS, SINGULAR_TREE)
     elif whole(frame, RHEONOMIC) != 0:
         momenta(block, array_at(address + 8 * whole(frame, AT_REST), m), array_at(address_of(out) + 8 * m * m, m), work)
 
@@ -79,8 +79,8 @@ def put_ignored_rows(block, frame, rest, out, work):
     m, table, rheonomic = whole(block, NV), whole(frame, AT_IGNORABLE), whole(frame, RHEONOMIC) != 0
     N, last = array_at(data_of(out) + 8 * m * m, m), -1
     for k in range(whole(frame, S)):
-        first = whole(frame, table + k * IGNORABLE + FIRST)
-        n = 1 if whole(frame, table + k * IGNORABLE + QUATERNION) < 0 else 3
+        first = whole(frame, table + k * IGNORABLE + I_FIRST)
+        n = 1 if whole(frame, table + k * IGNORABLE + I_QUATERNION) < 0 else 3
         if first == last:  # another position of the same free joint
             continue
         last = first
@@ -102,7 +102,7 @@ def tree_rows(t, q, v, out, user):
     frame, (block, work, _, _) = array_at(address, UNKNOWN), tree(address)
     m, rest = whole(block, NV), array_at(address + 8 * whole(frame, AT_REST), whole(block, NV))
     if frames_alone(block, t, numbers(q, whole(block, NQ)), work) != OK:
-        put(frame, STATUS, SINGULAR_TREE)
+        put(frame, QUASI_STATUS, SINGULAR_TREE)
         return
     if whole(frame, RHEONOMIC) != 0:
         momenta(block, rest, array_at(address_of(out) + 8 * m * m, m), work)
@@ -113,10 +113,10 @@ def tree_rows(t, q, v, out, user):
 def tree_solve(t, q, v, out, user):
     """Of a large tree: M^-1 of 1 + r right sides v, one after the other; M of this configuration is factored first."""
     address = address_of(user)
-    frame, (block, work, _, _) = array_at(address, HEADER), tree(address)
+    frame, (block, work, _, _) = array_at(address, QUASI_HEADER), tree(address)
     m = whole(block, NV)
     if factor(block, t, numbers(q, whole(block, NQ)), numbers(v, m), work) != OK:
-        put(frame, STATUS, SINGULAR_MASS)
+        put(frame, QUASI_STATUS, SINGULAR_MASS)
         return
     for k in range(1 + whole(frame, R)):
         solve(block, array_at(address_of(v) + 8 * k * m, m), array_at(address_of(out) + 8 * k * m, m), work)
@@ -148,16 +148,16 @@ def named_rows(block, work, frame, at, nu, q, out):
     m, i = whole(block, NV), 0
     while i < nu:
         row = at + i * IGNORABLE
-        body, y = whole(frame, row + BODY), i * m + whole(frame, row + FIRST)
+        body, y = whole(frame, row + I_BODY), i * m + whole(frame, row + I_FIRST)
         if body >= 0:
             a, b = rotation_axes(block, body, work)
             place = body_row(block, body) + BODY_G
-            while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
-                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
+            while i < nu and whole(frame, at + i * IGNORABLE + I_BODY) == body:
+                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + I_AXIS))
                 put3(out, y, (dot(axis, a), dot(axis, b), axis[2]))
                 i, y = i + 1, y + m
         else:
-            if whole(frame, row + QUATERNION) >= 0:
+            if whole(frame, row + I_QUATERNION) >= 0:
                 _, weights, _ = axes_of(frame, row, q)
                 put3(out, y, weights)
             i += 1
@@ -169,18 +169,18 @@ def named_rates(block, work, frame, at, nu, q, v, out):
     m, i = whole(block, NV), 0
     while i < nu:
         row = at + i * IGNORABLE
-        first, body = whole(frame, row + FIRST), whole(frame, row + BODY)
+        first, body = whole(frame, row + I_FIRST), whole(frame, row + I_BODY)
         if body >= 0:
             a, b = rotation_axes(block, body, work)
             place = body_row(block, body) + BODY_G
             va, vb, vc = get3(v, first)
             turn = axpy(va, cross(a, axpy(vb, b, (0.0, 0.0, vc))), scale(vb * vc, (b[1], -b[0], 0.0)))
-            while i < nu and whole(frame, at + i * IGNORABLE + BODY) == body:
-                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + AXIS))
+            while i < nu and whole(frame, at + i * IGNORABLE + I_BODY) == body:
+                axis = get3(block, place + 3 * whole(frame, at + i * IGNORABLE + I_AXIS))
                 put(out, nu * m + nu + i, dot(axis, turn))
                 i += 1
         else:
-            if whole(frame, row + QUATERNION) >= 0:
+            if whole(frame, row + I_QUATERNION) >= 0:
                 _, weights, _ = axes_of(frame, row, q)
                 put(out, nu * m + nu + i, dot(weights, cross(get3(v, first + 3), get3(v, first))))
             i += 1

@@ -11,7 +11,7 @@ fields mean: :mod:`mbkern.sweeps`, whose sweeps read such records. :mod:`.blocks
 from .jit import inline
 from .number import get, put
 
-PARENT, DOFS, C, A, M, VR, F, ARMATURE, A_Q, A_T = 0, 1, 2, 38, 74, 110, 116, 122, 128, 344
+RECORD_PARENT, RECORD_DOFS, C, A, M, VR, F, RECORD_ARMATURE, A_Q, A_T = 0, 1, 2, 38, 74, 110, 116, 122, 128, 344
 RECORD = 380
 
 

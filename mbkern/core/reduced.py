@@ -21,9 +21,7 @@ work is linear; on a chain the rows grow, work is cubic and memory quadratic.
 To read along: :mod:`mbkern.textbook.dah`.
 """
 
-from .checks import STALE, stale, status
-from .composite_axes import W_AXES, W_WAY, put_composites
-from .drives import evaluate_drives
+from .composite_axes import W_COMPOSITE_AXES, W_COMPOSITE_WAY, put_composites
 from .forces import add_joint_forces
 from .jit import inline, kernel
 from .joints import (
@@ -74,7 +72,7 @@ def row_at(block, j):
 @inline
 def in_world(F, i, work):
     """A force in the axes of node i in those of the world."""
-    E = get33(work, work_row(i) + W_AXES)
+    E = get33(work, work_row(i) + W_COMPOSITE_AXES)
     return (tmul(E, F[0]), tmul(E, F[1]))
 
 
@@ -110,10 +108,10 @@ def put_leaf_row(block, i, length, F, at, work):
 def put_row(block, i, length, F, at, work):
     """F, at node i in world axes, along the `length` dofs before it on the way to the root."""
     while length > 0:
-        F = shift_force(get3(work, work_row(i) + W_WAY), F)
+        F = shift_force(get3(work, work_row(i) + W_COMPOSITE_WAY), F)
         i = whole(block, node_row(i) + PARENT)
         length = whole(block, node_row(i) + DEPTH)
-        put_world_projection(block, node_row(i), get33(work, work_row(i) + W_AXES), F, work, at + length)
+        put_world_projection(block, node_row(i), get33(work, work_row(i) + W_COMPOSITE_AXES), F, work, at + length)
 
 
 @inline
@@ -234,13 +232,3 @@ def sweeps(block, q, p, tau, qdot, pdot, work):
     backward(block, q, p, work)
     forward(block, q, qdot, pdot, work)
     add_joint_forces(block, q, tau, pdot, work)
-
-
-@kernel
-def rhs(block, t, q, p, tau, qdot, pdot, work):
-    """qdot and pdot at time t; tau may be empty. Returns the status of :func:`mbkern.core.checks.status`."""
-    if stale(block):
-        return STALE
-    evaluate_drives(block, t, work)
-    sweeps(block, q, p, tau, qdot, pdot, work)
-    return status(block, work)

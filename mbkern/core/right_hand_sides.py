@@ -1,4 +1,11 @@
-"""Right-hand sides with the state (q, u), and what wrenches on the bodies add, as kernels of operations.
+"""Right-hand sides and joint accelerations, assembled from the sweeps of a method.
+
+As functions of time, for other compiled code; they return a status, and check nothing but the pivots:
+
+    rhs_at            (t, q, p, tau; qdot, pdot)
+    accelerations_at  (t, q, u, tau; udot)
+
+With the state (q, u), and with what wrenches on the bodies add, as kernels of operations (:mod:`.operations`):
 
     of_speeds      (q, u, tau; qdot, udot),   qdot = N(q) u, udot by the sweeps of joint accelerations
     rhs            (q, p, tau, wrench; qdot, pdot), or with u and udot in the place of p and pdot
@@ -8,7 +15,9 @@ A wrench is six numbers a body, in body axes at the body origin. What it amounts
 are kernels of their own: most callers have no wrenches, and the sweep over all joints takes time to compile.
 """
 
-from .jit import inline
+from .checks import STALE, stale, status
+from .drives import evaluate_drives
+from .jit import inline, kernel
 from .joints import put_rates
 from .layout import NV, forces_at
 from .momenta import put_wrench_forces
@@ -16,6 +25,22 @@ from .number import get, put, whole
 from .templates import bound
 
 SWEEPS = None  # of the method, see `bound`
+
+
+def rhs_at(block, t, q, p, tau, qdot, pdot, work):
+    if stale(block):
+        return STALE
+    evaluate_drives(block, t, work)
+    SWEEPS(block, q, p, tau, qdot, pdot, work)
+    return status(block, work)
+
+
+def accelerations_at(block, t, q, u, tau, udot, work):
+    if stale(block):
+        return STALE
+    evaluate_drives(block, t, work)
+    SWEEPS(block, q, u, tau, udot, work)
+    return status(block, work)
 
 
 @inline
@@ -46,6 +71,16 @@ def accelerations(block, q, u, tau, wrench, udot, work):
     total = work[forces_at(block):forces_at(block) + whole(block, NV)]
     add_up(block, q, tau, wrench, total, work)
     SWEEPS(block, q, u, total, udot, work)
+
+
+def rhs_of(sweeps, name="rhs"):
+    """rhs(block, t, q, p, tau, qdot, pdot, work) -> status by these sweeps; tau may be empty."""
+    return kernel(bound(rhs_at, name, SWEEPS=sweeps))
+
+
+def accelerations_of(sweeps, name="accelerations"):
+    """accelerations(block, t, q, u, tau, udot, work) -> status likewise."""
+    return kernel(bound(accelerations_at, name, SWEEPS=sweeps))
 
 
 def rhs_of_speeds(sweeps):

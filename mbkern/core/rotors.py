@@ -21,7 +21,7 @@ by its address, which is in the block of a machine that has some (:mod:`.rotor_c
 """
 
 from .jit import PLAIN, exact, inline, noinline
-from .joints import dofs, put_frame_of, put_momentum_rates, put_node_rates, twist
+from .joints import add_projection, dofs, floats, node_pair, put_frame_of, put_momentum_rates, put_node_rates, twist
 from .layout import (
     ARMATURE, HAS_ROTORS, N_NODES, NV, ROTOR, ROTOR_CALLS, ROTORS_SIZE, SUBTREE_MASS, VI, W_ELIM, W_G, W_GRAVITY,
     W_MOMENT, W_P, W_PHI, W_R, W_V,
@@ -36,10 +36,10 @@ from .vec3 import add, axpy, cross, mul, tmul
 
 # the place: M* as 6 x 6, U of each dof, 1/D, y, phi
 R_M, R_U, R_D, R_Y, R_PHI = 0, 36, 72, 78, 84
-SIZE = 90
+ROTOR_SIZE = 90
 
 # what `rotor` does
-CARRY, PLACE_AND_CARRY, ELIMINATE, PLACE_AND_ELIMINATE, SPEEDS, MOVE, RATES, SPIN = 0, 1, 2, 3, 4, 5, 6, 7
+CARRY, PLACE_AND_CARRY, ELIMINATE, PLACE_AND_ELIMINATE, SPEEDS, MOVE, RATES, SPIN_FORCES = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @inline
@@ -51,6 +51,16 @@ def armature(block, j):
 @inline
 def armature3(block, j):
     return (armature(block, j), armature(block, j + 1), armature(block, j + 2))
+
+
+@inline
+def armature_pair(block, c):
+    """r of the dofs of a node that has a quaternion, as a six-vector."""
+    vi = whole(block, c + VI)
+    if floats(block, c):
+        return armature3(block, vi), armature3(block, vi + 3)
+    zero = 0.0 * armature(block, vi)
+    return (zero, zero, zero), armature3(block, vi)
 
 
 @inline
@@ -72,22 +82,17 @@ def add_rotors(block, x, out):
 def add_rotor_forces(block, out, work):
     """out -= Omega(u) (r u) of ball and free nodes; the joint speeds are in the workspace."""
     if whole(block, ROTORS_SIZE) != 0:
-        call_rotor(SPIN, block, work, out, out, 0, 0)
+        call_rotor(SPIN_FORCES, block, work, out, out, 0, 0)
 
 
 @noinline
 def subtract_spin(block, out, work):
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
-        if whole(block, c + ROTOR) != 0:
-            n, vi = dofs(block, c), whole(block, c + VI)
-            at = speeds_at(block) + vi
-            if n == 3:
-                add_to3(out, vi, euler(armature3(block, vi), get3(work, at)))
-            elif n == 6:
-                r, (v, w) = armature3(block, vi), get_pair(work, at)
-                turning = add(euler(r, v), euler(armature3(block, vi + 3), w))
-                add_to_pair(out, vi, (cross((r[0] * v[0], r[1] * v[1], r[2] * v[2]), w), turning))
+        if has_rotors(block, c):
+            (v, w), (r, s) = node_pair(block, c, work, speeds_at(block) + whole(block, c + VI)), armature_pair(block, c)
+            force = cross((r[0] * v[0], r[1] * v[1], r[2] * v[2]), w)
+            add_projection(block, c, (force, add(euler(r, v), euler(s, w))), out, 0)
 
 
 @inline

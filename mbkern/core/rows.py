@@ -3,10 +3,10 @@
 A *job* is a list of words: where the arrays are, and counters. Whoever works on it takes pieces of rows until none is
 left. Other threads wait at *slots*, one word each:
 
-    ABSENT    nobody is there        FREE    a thread looks at the word again and again
+    ABSENT    nobody is there        READY   a thread looks at the word again and again
     BUSY      it works on a job      else    the address of a job that wants to be taken
 
-Who calls `run_rows` leaves its job at slots that are free, else at absent ones, works itself, and takes the job back
+Who calls `run_rows` leaves its job at slots that are ready, else at absent ones, works itself, and takes the job back
 from slots where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less
 than a microsecond; one that sleeps takes 0.1 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks
 for a while before it returns.
@@ -24,7 +24,7 @@ from .entry import MOST
 from .jit import checked, exact
 from .lanes import put_constants
 from .number import LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put
-from .operations import ROW
+from .operations import LANES_BYTES
 
 SHARED = -1  # what `run_rows` returns for arrays that share memory
 # places in a buffer of lanes: t, codes, and from there on the arguments of the operation one by one, and its workspace
@@ -32,10 +32,10 @@ B_T, B_CODES, B_ARGUMENTS = 0, 1, 2
 # words of a slot: its state, and how many jobs were done there (which nobody needs but tests)
 SLOT, JOBS = 0, 1
 SLOT_SIZE = 8  # a cache line
-ABSENT, FREE, BUSY = 0, 1, 2
+ABSENT, READY, BUSY = 0, 1, 2
 PATIENCE = 1000  # looks for the end of a job before other threads are let through
 # words of a job: numbers, addresses and counts
-FUNCTION, BLOCK, END, STEP, N_INPUTS, N_ARGUMENTS = 0, 1, 2, 3, 4, 5
+JOB_FUNCTION, BLOCK, END, STEP, N_INPUTS, N_ARGUMENTS = 0, 1, 2, 3, 4, 5
 PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11
 BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 12, 13, 14, 15  # of the first thread, and bytes from one thread to the next
 NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that came, and that left; rows without a result
@@ -212,19 +212,19 @@ def work_on(job):
     places, values = integers_at(words[PLACES], n_places), rows_at(words[VALUES], end, n_places)
     who = count_up(job + WORD * JOINED, 1)
     at, own = words[BUFFER] + who * words[BUFFER_SIZE], words[OWN] + who * words[OWN_SIZE]
-    memory, status = lanes_at(at, UNKNOWN), lanes_at(at + ROW * B_CODES, 1)
+    memory, status = lanes_at(at, UNKNOWN), lanes_at(at + LANES_BYTES * B_CODES, 1)
     arguments = stack_words(16)
     placed, place = integers_at(arguments, WORDS * MOST), B_ARGUMENTS
     for j in range(count):
         size = words[ARRAYS + ARRAY * j + 1] if words[ARRAYS + ARRAY * j + 2] > 0 else 0
-        placed[WORDS * j], placed[WORDS * j + 1] = at + ROW * place, size
+        placed[WORDS * j], placed[WORDS * j + 1] = at + LANES_BYTES * place, size
         place += size
-    work, bad = at + ROW * place, 0
+    work, bad = at + LANES_BYTES * place, 0
     begin = count_up(job + WORD * NEXT, step)
     while begin < end:
         stop = min(begin + step, end)
         for first in range(begin, stop, LANES):
-            put_times(t, first, stop, lanes_at(at + ROW * B_T, 1))
+            put_times(t, first, stop, lanes_at(at + LANES_BYTES * B_T, 1))
             place = B_ARGUMENTS
             for j in range(inputs):
                 if placed[WORDS * j + 1] > 0:
@@ -233,7 +233,8 @@ def work_on(job):
             if n_places > 0:
                 for k in range(LANES):
                     put_constants(places, values, min(first + k, stop - 1), lanes_at(own, UNKNOWN), k)
-            call_on_lanes(words[FUNCTION], at + ROW * B_T, arguments, at + ROW * B_CODES, words[BLOCK], own, work)
+            call_on_lanes(words[JOB_FUNCTION], at + LANES_BYTES * B_T, arguments, at + LANES_BYTES * B_CODES,
+                          words[BLOCK], own, work)
             good = first + LANES <= stop and all_at_most(magnitude(get(status, 0)), 1.0 * OK)
             if not good:
                 bad += put_codes(status, first, stop, codes)
@@ -251,17 +252,17 @@ def serve(slot, looks, jobs):
     while left > 0:
         job = peek(slot)
         if job == ABSENT:
-            replace(slot, ABSENT, FREE)
-        elif job != FREE and job != BUSY and replace(slot, job, BUSY):
+            replace(slot, ABSENT, READY)
+        elif job != READY and job != BUSY and replace(slot, job, BUSY):
             work_on(job)
             count_up(slot + WORD * JOBS, 1)
-            poke(slot, FREE)
+            poke(slot, READY)
             count_up(job + WORD * DONE, 1)  # from here on the job may vanish
             jobs -= 1
             left = looks if jobs > 0 else 1
         pause()
         left -= 1
-        if left == 0 and not replace(slot, FREE, ABSENT):
+        if left == 0 and not replace(slot, READY, ABSENT):
             left = 1  # a job has just come
 
 
@@ -326,14 +327,14 @@ def run_rows(function, block, inputs, places, values, t, codes, begin, end, step
     describe(data_of(job) + WORD * ARRAYS, arrays)
     if share_memory(inputs, arrays) or shares(job, inputs, count, t) or shares(job, inputs, count, values):
         return SHARED
-    job[FUNCTION], job[BLOCK], job[END], job[STEP] = function, block, end, step
+    job[JOB_FUNCTION], job[BLOCK], job[END], job[STEP] = function, block, end, step
     job[N_INPUTS], job[N_ARGUMENTS] = inputs, count
     job[PLACES], job[N_PLACES], job[VALUES] = data_of(places), places.shape[0], data_of(values)
     job[TIMES], job[N_TIMES], job[AT_CODES] = data_of(t), t.shape[0], data_of(codes)
-    job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), ROW * buffers.shape[1]
-    job[OWN], job[OWN_SIZE] = data_of(own), ROW * own.shape[1]
+    job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), LANES_BYTES * buffers.shape[1]
+    job[OWN], job[OWN_SIZE] = data_of(own), LANES_BYTES * own.shape[1]
     job[NEXT], job[JOINED], job[DONE], job[BAD] = begin, 0, 0, 0
-    asked = leave_job(job, leave_job(job, 0, helpers, slots, FREE), helpers, slots, ABSENT)
+    asked = leave_job(job, leave_job(job, 0, helpers, slots, READY), helpers, slots, ABSENT)
     at = data_of(job)
     work_on(at)
     came, looks = take_back(job, asked), 0

@@ -25,7 +25,7 @@ load, which makes the Hessian of H symmetric; in ball and free joints they diffe
 
 from .extended import own_inertia
 from .jit import inline
-from .joints import dofs, drive_of, is_driven, twist, unit_twist
+from .joints import dofs, drive_of, is_driven, node_pair, twist
 from .layout import (
     BEFORE, BODY_G, BODY_NODE, DAMPING, GRAVITY, INERTIA, IS_LEAF, MASS, MOMENT, N_BODIES, N_NODES, NV, PARENT,
     SUBTREE_MASS, VI, W_G, W_P, W_PHI, add_to3, add_to6, add_to_inertia, add_to_pair, body_row, coordinate_row, get3,
@@ -33,7 +33,7 @@ from .layout import (
     work_size,
 )
 from .number import fma, get, put, whole
-from .rotors import armature, armature3
+from .rotors import armature, armature_pair
 from .spatial import (
     ZERO6, add6, axpy6, column_az, column_lz, compose, dot6, downdate, force_to_parent, inertia_times, motion_to_child,
     omega_times, omega_transposed_times, rigid_times, rigid_to_parent, scale6,
@@ -226,16 +226,11 @@ def put_spins(block, work):
         c = node_row(i)
         count, vi = dofs(block, c), whole(block, c + VI)
         if count > 1:
-            at = speeds_at(block) + vi
+            r, u = armature_pair(block, c), node_pair(block, c, work, speeds_at(block) + vi)
             for b in range(count):
-                axis = 6 - count + b
-                d = unit_twist(axis)
-                if count == 3:
-                    f = spin_rate((ZERO3, armature3(block, vi)), (ZERO3, get3(work, at)), d)
-                else:
-                    f = spin_rate((armature3(block, vi), armature3(block, vi + 3)), get_pair(work, at), d)
+                f = spin_rate(r, u, twist(block, c, b))
                 for a in range(count):
-                    put(work, dof_variation(block, vi + a) + D_SPIN + b, dot6(unit_twist(6 - count + a), f))
+                    put(work, dof_variation(block, vi + a) + D_SPIN + b, dot6(twist(block, c, a), f))
 
 
 @inline

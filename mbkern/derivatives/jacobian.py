@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import plain
 from ..core import constants as L
 from ..inputs import Array
 from ..model.model import Model
+from ..workspace import places
 
 
 class Jacobian:
@@ -177,21 +179,28 @@ def in_coordinates(model: Model, q: Array, u: Array, tangent: Jacobian, out: Arr
     return CoordinateJacobian(matrix, speeds, nv)
 
 
+def charted_nodes(model: Model) -> list[tuple[int, int, int, int, bool]]:
+    """Of each node that has dofs: its place in q and in u; where its angular velocity is in u and its quaternion in q
+    (-1: it has one coordinate of its own); whether a position is before that."""
+    block, joints = model.block, plain.load("joints")
+    rows = [places.node_row(i) for i in range(int(block[L.N_NODES]))]
+    return [(int(block[c + L.QI]), int(block[c + L.VI]), joints.turn_place(block, c), joints.quaternion_place(block, c),
+             joints.floats(block, c)) for c in rows if not joints.is_driven(block, c)]
+
+
 def charts(model: Model, q: Array, u: Array) -> tuple[Array, Array, Array]:
     """N (nq, nv), T (nv, nq) with T N = 1, and d(N u)/dq (nq, nq) at constant u."""
     N, T, bent = np.zeros((model.nq, model.nv)), np.zeros((model.nv, model.nq)), np.zeros((model.nq, model.nq))
-    block, n = model.block, int(model.block[L.N_NODES])
-    for node in block[L.HEADER:L.HEADER + n * L.NODE].reshape(n, L.NODE):
-        qi, vi, dofs, at = (int(node[k]) for k in (L.QI, L.VI, L.DOFS, L.QUATERNION))
-        if dofs == 1:
+    for qi, vi, turns, at, floats in charted_nodes(model):
+        if at < 0:
             N[qi, vi] = T[vi, qi] = 1.0
-        elif dofs > 1:
-            turn, quaternion = slice(vi + dofs - 3, vi + dofs), slice(at, at + 4)
+        else:
+            turn, quaternion = slice(turns, turns + 3), slice(at, at + 4)
             length2 = float(q[quaternion] @ q[quaternion])
             E = _half_product(q[quaternion])
             N[quaternion, turn], T[turn, quaternion] = E, 4.0 / length2 * E.T
             bent[quaternion, quaternion] = _rate_by(u[turn])
-            if dofs == 6:
+            if floats:
                 R = _rotation(q[quaternion])
                 place, move = slice(qi, qi + 3), slice(vi, vi + 3)
                 N[place, move], T[move, place] = R, R.T
@@ -205,14 +214,12 @@ def turning_of_tangents(model: Model, u: Array) -> Array:
     For small deviations d of the configuration while the joints move with the speeds u, angular (w) or (v, w):
     ad_w d = w x d, and ad_(v, w) (x, d) = (w x x + v x d, w x d). Zero for all other joints.
     """
-    ad, block = np.zeros((model.nv, model.nv)), model.block
-    n = int(block[L.N_NODES])
-    for node in block[L.HEADER:L.HEADER + n * L.NODE].reshape(n, L.NODE):
-        vi, dofs = int(node[L.VI]), int(node[L.DOFS])
-        if dofs > 1:
-            turn = slice(vi + dofs - 3, vi + dofs)
+    ad = np.zeros((model.nv, model.nv))
+    for _, vi, turns, at, floats in charted_nodes(model):
+        if at >= 0:
+            turn = slice(turns, turns + 3)
             ad[turn, turn] = _cross(u[turn])
-            if dofs == 6:
+            if floats:
                 move = slice(vi, vi + 3)
                 ad[move, move], ad[move, turn] = _cross(u[turn]), _cross(u[move])
     return ad

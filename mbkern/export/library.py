@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import __version__, files, lazy
 from ..core import constants as L
-from ..core.jit import STAMP
+from ..core.jit import SOURCE_STAMP
 from ..errors import ExportError, ExportWarning
 from ..inputs import Array
 from ..methods import CONSTRAINED_ACCELERATION, acceleration_named
@@ -408,8 +408,8 @@ class Maker:
                   if isinstance(drive, FunctionDrive)]
         parts = self.names, self.batch, [(code.co_code, code.co_consts) for code in drives]
         content = hashlib.sha256(self.wrappers.block.tobytes() + repr(parts).encode()).hexdigest()
-        return (f"mbkern {__version__} sources {STAMP[:12]} model {content[:12]} method {self.system.method} target "
-                f"{self.target.name} ({self.target.cpu}, {self.target.triple})")
+        return (f"mbkern {__version__} sources {SOURCE_STAMP[:12]} model {content[:12]} method {self.system.method} "
+                f"target {self.target.name} ({self.target.cpu}, {self.target.triple})")
 
     def code(self) -> bytes:
         """The object file."""

@@ -208,7 +208,7 @@ class Wrappers:
 
         for place in range(R.ARRAYS):
             put(place, 0)
-        put(R.FUNCTION, builder.ptrtoint(self.kernel(symbol, ON_LANES), _word))
+        put(R.JOB_FUNCTION, builder.ptrtoint(self.kernel(symbol, ON_LANES), _word))
         put(R.BLOCK, block)
         put(R.END, count)
         put(R.STEP, count)

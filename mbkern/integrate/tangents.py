@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import inputs, lazy
-from ..core import constants as L
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
 from ..model.checks import show
@@ -140,17 +139,14 @@ def in_tangents(model: Model, q: Array, D: Array) -> Array:
     nq, nv = model.nq, model.nv
     out = np.empty((len(D), 2 * nv, D.shape[2]))
     out[:, nv:] = D[:, nq:]
-    block, n = model.block, int(model.block[L.N_NODES])
-    for node in block[L.HEADER:L.HEADER + n * L.NODE].reshape(n, L.NODE):
-        qi, vi, dofs, at = (int(node[k]) for k in (L.QI, L.VI, L.DOFS, L.QUATERNION))
-        if dofs == 1:
+    for qi, vi, turn, at, floats in lazy.module("derivatives.jacobian").charted_nodes(model):
+        if at < 0:
             out[:, vi] = D[:, qi]
-        elif dofs > 1:
+        else:
             w, x, y, z = q[:, at:at + 4].T
             half = 2.0 * np.stack([np.stack([-x, w, z, -y]), np.stack([-y, -z, w, x]), np.stack([-z, y, -x, w])])
-            turn = vi + dofs - 3
             out[:, turn:turn + 3] = np.einsum("abm,mbk->mak", half, D[:, at:at + 4])
-            if dofs == 6:
+            if floats:
                 R = np.stack([np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)]),
                               np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)]),
                               np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])])

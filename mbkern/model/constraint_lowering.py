@@ -107,7 +107,7 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
     at_objects = at + K.HEAD
     at_types = at_objects + n * K.CONSTRAINT
     lists: list[Any] = []
-    at_lists = at_types + m * K.TYPE
+    at_lists = at_types + m * K.ROW_TYPE
     objects = np.zeros((n, K.CONSTRAINT), dtype=object)
     types: list[int] = []
     used = dict.fromkeys(("row", "a", "z", "l"), 0)
@@ -116,7 +116,7 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
         spec, entry, row = specs[c], entries[c], objects[k]
         size = sizes[c]
         first_row[c] = used["row"]
-        row[K.FORM], row[K.FIRST], row[K.COUNT], row[K.PUBLIC] = spec.form, used["row"], size, public[c]
+        row[K.FORM], row[K.FIRST_ROW], row[K.N_OWN_ROWS], row[K.PUBLIC] = spec.form, used["row"], size, public[c]
         for (node, numbers), at_node, at_place in zip(entry.places, (K.NODE_A, K.NODE_B), (K.PLACE_A, K.PLACE_B),
                                                       strict=True):
             row[at_node], row[at_place:at_place + 12] = node, numbers
@@ -127,7 +127,7 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
         types += [number for kind, i, j in spec.rows for number in (kind, i, j, k)]
 
         tables = _polynomials(entry, lists, at_lists) if spec.form == K.GEAR else {}
-        row[K.A_LIST], row[K.N_A], row[K.AT_A] = at_lists + len(lists), len(entry.sides), used["a"]
+        row[K.A_LIST], row[K.N_A], row[K.AT_COEFFICIENTS] = at_lists + len(lists), len(entry.sides), used["a"]
         for dof, side in entry.sides.items():
             lists += [dof, side, tree.node_of[dof], *tables.get(dof, (0, 0, 0))]
         row[K.DRIVEN_LIST], row[K.N_DRIVEN] = at_lists + len(lists), len(entry.driven)

@@ -19,14 +19,14 @@ Rows = tuple[tuple[int, int, int], ...]
 _LETTERS = "xyz"
 #: Kind of a loop -> its rows, for the axis z: (kind of row, number of an axis, of another one).
 _POINT = ((K.ALONG, 0, 0), (K.ALONG, 1, 0), (K.ALONG, 2, 0))
-_SAME_AXIS = ((K.SQUARE, 0, 2), (K.SQUARE, 1, 2))
-_SAME_AXES = ((K.SQUARE, 0, 1), (K.SQUARE, 0, 2), (K.SQUARE, 1, 2))
+_SAME_AXIS = ((K.PERPENDICULAR, 0, 2), (K.PERPENDICULAR, 1, 2))
+_SAME_AXES = ((K.PERPENDICULAR, 0, 1), (K.PERPENDICULAR, 0, 2), (K.PERPENDICULAR, 1, 2))
 LOOPS: dict[str, Rows] = {
     "point": _POINT,
     "revolute": _POINT + _SAME_AXIS,
     "prismatic": _POINT[:2] + _SAME_AXES,
     "cylindrical": _POINT[:2] + _SAME_AXIS,
-    "universal": (*_POINT, (K.SQUARE, 2, 0)),
+    "universal": (*_POINT, (K.PERPENDICULAR, 2, 0)),
     "weld": _POINT + _SAME_AXES,
     "distance": ((K.DISTANCE, 0, 0),),
     "point-on-line": _POINT[:2],
@@ -34,8 +34,8 @@ LOOPS: dict[str, Rows] = {
     "plane": ((K.ALONG, 2, 1), *_SAME_AXIS),
     "orientation": _SAME_AXES,
     "plane-point": _POINT[:2],
-    "plane-prismatic": ((K.ALONG, 1, 0), (K.SQUARE, 0, 1)),
-    "plane-weld": (*_POINT[:2], (K.SQUARE, 0, 1)),
+    "plane-prismatic": ((K.ALONG, 1, 0), (K.PERPENDICULAR, 0, 1)),
+    "plane-weld": (*_POINT[:2], (K.PERPENDICULAR, 0, 1)),
 }
 #: Kinds that have a length: a distance that must be given, or a height above a plane, 0 by default.
 LENGTHS = ("distance", "point-on-plane", "plane")
@@ -293,7 +293,7 @@ def _row_name(row: tuple[int, int, int]) -> str:
     kind, i, j = row
     if kind == K.ALONG:
         return f"distance along {_LETTERS[i]} of b"
-    if kind == K.SQUARE:
+    if kind == K.PERPENDICULAR:
         return f"{_LETTERS[i]} of a times {_LETTERS[j]} of b"
     return "distance"
 

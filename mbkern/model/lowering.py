@@ -105,7 +105,7 @@ def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None
     block[L.MASS_SIZE] = int((coordinates[:, L.N_BEFORE] + 1).sum())
     block[L.HAS_PASSIVE] = float(coordinates[:, [L.STIFFNESS, L.DAMPING]].any())
     block[L.HAS_ROTORS] = float(coordinates[:, L.ARMATURE].any())
-    block[L.ROTORS_SIZE] = _rotors.SIZE * bool(((nodes[:, L.ROTOR] != 0.0) & (nodes[:, L.DOFS] > 1)).any())
+    block[L.ROTORS_SIZE] = _rotors.ROTOR_SIZE * bool(((nodes[:, L.ROTOR] != 0.0) & (nodes[:, L.DOFS] > 1)).any())
     bare = bool((nodes[:, L.IS_LEAF] < 0.0).any())
     block[L.ONLY_HINGES] = -1.0 if bare else float((nodes[:, L.CASE] < L.OTHER).all())
     return _with_constraints(block, constraints, names, len(elements.drives)) if constraints else block

@@ -31,15 +31,15 @@ def same(one, other):
 @pytest.fixture
 def slots(monkeypatch):
     """Three slots of our own, however many processors there are."""
-    own, manned = np.zeros((3, kernels.SLOT_SIZE), np.int64), [False] * 3
+    own, occupied = np.zeros((3, kernels.SLOT_SIZE), np.int64), [False] * 3
     monkeypatch.delenv(thread_pool.VARIABLE, raising=False)
     monkeypatch.setattr(thread_pool, "SLOTS", own)
-    monkeypatch.setattr(thread_pool, "_manned", manned)
+    monkeypatch.setattr(thread_pool, "_occupied", occupied)
     yield own
     deadline = time.monotonic() + 20
-    while any(manned) and time.monotonic() < deadline:
+    while any(occupied) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not any(manned) and not own[:, kernels.SLOT].any()  # all went, and left their slot empty
+    assert not any(occupied) and not own[:, kernels.SLOT].any()  # all went, and left their slot empty
 
 
 def calls_until(helped):
@@ -142,7 +142,7 @@ def test_without_threads_to_be_had_the_caller_works_alone(slots, monkeypatch):
     monkeypatch.setattr(thread_pool, "_helpers", refuse)
     Q, P = states(30000)
     assert same(SYSTEM.rhs_batch(Q, P, threads=4), SYSTEM.rhs_batch(Q, P, threads=1))
-    assert not any(thread_pool._manned)
+    assert not any(thread_pool._occupied)
 
 
 def test_other_callers_have_their_processors(slots, monkeypatch):
@@ -169,7 +169,7 @@ def test_helpers_of_a_forked_process_are_its_own():
 import os, sys, time, numpy as np, mbkern as mb
 from mbkern import threads
 threads.SLOTS = np.zeros((1, 8), np.int64)
-threads._manned[:] = [False]
+threads._occupied[:] = [False]
 system = mb.System(mb.zoo.chain(6), "emh-ldl")
 Q = P = np.ones((20000, 6))
 

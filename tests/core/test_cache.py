@@ -62,9 +62,10 @@ print("scipy.integrate" in sys.modules, "scipy.interpolate" in sys.modules, "mat
 
 
 def test_kernels_release_the_gil_and_inlined_code_has_no_wrappers():
-    from mbkern.core import extended, vec3
+    from mbkern.core import vec3
+    from mbkern.methods import METHODS
 
-    assert extended.rhs.targetoptions["nogil"] is True
+    assert METHODS["emh-ldl"].rhs.targetoptions["nogil"] is True
     assert vec3.cross.targetoptions["no_cpython_wrapper"] is True
 
 
@@ -191,6 +192,26 @@ def test_a_missing_private_part_costs_time_and_one_warning(use, part):
     assert use(program + USE) == (["6.0", "9.0", "0"], 1)
 
 
+STRANGE = "import numba\nnumba.__version__ = '9.1.0'\n"
+
+
+def test_an_unknown_numba_is_tried_and_used(use):
+    check = "\nfrom mbkern.core import toolchain, numba_private\nassert toolchain.parts is numba_private\n"
+    assert use(STRANGE + USE + check) == (["6.0", "9.0", "0"], 0)
+
+
+@pytest.mark.parametrize("module, name", [("np.arrayobj", "populate_array"), ("core.ccallback", "CFunc")])
+def test_a_private_part_that_behaves_differently_costs_time_and_one_warning(use, module, name):
+    program = f"""{STRANGE}
+import numba.core.registry, numba.experimental.function_type, numba.{module}
+def other(first):
+    return first
+numba.{module}.{name} = other
+"""
+    check = "\nfrom mbkern.core import toolchain, numba_public\nassert toolchain.parts is numba_public\n"
+    assert use(program + USE + check) == (["6.0", "9.0", "0"], 1)
+
+
 def test_public_numba_alone_warns_of_nothing(use):
     assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "0"], 0)
     assert use(MBKERN_NUMBA="public") == (["6.0", "9.0", "1"], 0)
@@ -241,9 +262,11 @@ numba_public.cache_folder = lambda stamp: None
 def test_both_ways_to_compile_give_the_same_bits(tmp_path):
     program = """
 import mbkern as mb
-for tree in (mb.zoo.chain(4), mb.zoo.binary_tree(5)):
+for tree in (mb.zoo.binary_tree(5), mb.zoo.random_tree(9, seed=3)):  # hinges alone; kinds of all joints
     q, u = tree.random_state(1)
-    print(*(x.tobytes().hex() for x in mb.System(tree, "emh-ldl").rhs(q, u)))
+    system = mb.System(tree, "emh-ldl")
+    print(*(x.tobytes().hex() for x in system.rhs(q, u)))
+print(*(x.tobytes().hex() for x in mb.System(mb.zoo.chain(4)).rhs_batch([[0.1] * 4] * 5, [[0.2] * 4] * 5)))
 """
     found = []
     for mode in ("private", "public"):

@@ -122,7 +122,7 @@ def test_compiled_duals_through_the_sweeps_are_plain_ones():
         qdot, pdot = np.full((model.nq, 1, 1 + LANES), np.nan), np.full((model.nv, 1, 1 + LANES), np.nan)
         sweeps(system.block, *(compiled_duals(x, d) for x, d in zip((q, p, tau), seeds, strict=True)), qdot, pdot, work)
         xdot, ydot = np.empty(model.nq, object), np.empty(model.nv, object)
-        plain.load("extended").rhs(model.block, T, *(seeded(x, d) for x, d in zip((q, p, tau), seeds, strict=True)),
+        plain.rhs("extended")(model.block, T, *(seeded(x, d) for x, d in zip((q, p, tau), seeds, strict=True)),
                                    xdot, ydot, np.full(40_000, np.nan, object))
         for got, expected in ((qdot, xdot), (pdot, ydot)):
             assert_close(got[:, 0, 0], values_of(expected), 1e-12, "values")

@@ -14,8 +14,9 @@ MAY_KNOW = {
     "model/frames.py": "where frames lie so that the hot path is short",
     "model/joint.py": "the description of each element names its kind of node",
 }
-OTHER_WORDS = {"core/rows.py": "FREE is a state of a worker", "threads.py": "FREE is a state of a worker"}
 ELEMENTS = re.compile(r"isinstance\([^()]*, (?:[\w.]+ \| )*(?:Step|Ball|Free|Twist)\b")
+DOFS_AS_KINDS = re.compile(r"\b(?:count|dofs|dofs\([^()]*\)|L\.DOFS\]|\+ DOFS\)) ?(?:==|!=|<|>|<=|>=) ?[36]\b")
+MAY_COUNT = {"core/joints.py": "the contract itself", "costs.py": "what joints of so many dofs cost"}
 MAY_ASK = {"io/mjcf.py": "a reader that makes these elements itself"}
 
 
@@ -31,8 +32,12 @@ def files_with(pattern, ignore):
 
 
 def test_kinds_of_nodes():
-    others = {name for name in OTHER_WORDS if (HERE / name).exists()}
-    assert files_with(NODE_KINDS, others) - {"io/mjcf.py"} <= set(MAY_KNOW)  # mjcf: constants of MuJoCo
+    assert files_with(NODE_KINDS, {"io/mjcf.py"}) <= set(MAY_KNOW)  # mjcf: constants of MuJoCo
+
+
+def test_numbers_of_dofs_do_not_stand_for_kinds():
+    """Three dofs need not be a ball: who wants to know asks for the quaternion, or whether a node moves with it."""
+    assert files_with(DOFS_AS_KINDS, MAY_COUNT) == set()
 
 
 def test_elements_of_joints():

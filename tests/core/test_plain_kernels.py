@@ -25,8 +25,8 @@ def machine(request):
 @pytest.mark.parametrize("module", ["extended", "extended_lu", "reduced", "multipliers"])
 def test_the_right_hand_sides(module, machine):
     qdot, pdot = np.empty(machine.model.nq), np.empty(machine.model.nv)
-    code = plain.load(module).rhs(machine.block, T, machine.q, machine.p, machine.joint_forces(), qdot, pdot,
-                                  machine.work())
+    code = plain.rhs(module)(machine.block, T, machine.q, machine.p, machine.joint_forces(), qdot, pdot,
+                             machine.work())
     assert code == 0
     assert_close(qdot, machine.hamilton.qdot, TOLERANCE, "qdot")
     assert_close(pdot, machine.hamilton.pdot, TOLERANCE, "pdot")
@@ -44,11 +44,11 @@ def test_the_right_hand_side_of_hinges():
 
 
 @pytest.mark.parametrize("module, name", [
-    ("newton_euler", "accelerations"), ("newton_euler_lu", "accelerations"), ("lagrange", "accelerations_2"),
-    ("lagrange", "accelerations_1"), ("appell", "accelerations")])
+    ("newton_euler", "sweeps"), ("newton_euler_lu", "sweeps"), ("lagrange", "sweeps_2"), ("lagrange", "sweeps_1"),
+    ("appell", "sweeps")])
 def test_accelerations(module, name, machine):
     udot = np.empty(machine.model.nv)
-    code = getattr(plain.load(module), name)(machine.block, T, machine.q, machine.u, machine.joint_forces(), udot,
+    code = plain.accelerations(module, name)(machine.block, T, machine.q, machine.u, machine.joint_forces(), udot,
                                              machine.work(2_000_000 if module == "appell" else 200_000))
     assert code == 0
     # Appell's coefficients are differences of S: some digits less
@@ -110,5 +110,5 @@ def test_a_screw_on_a_ball_is_no_lack_of_inertia():
     q, u = model.random_state(seed=3)
     qdot, pdot, work = np.empty(model.nq), np.empty(model.nv), np.full(100_000, np.nan)
     p = reference.mass_matrix(model, q, T) @ u
-    assert plain.load("extended").rhs(model.block, T, q, p, np.empty(0), qdot, pdot, work) == 0
+    assert plain.rhs("extended")(model.block, T, q, p, np.empty(0), qdot, pdot, work) == 0
     assert_close(qdot[:5], u[:5], 1e-10, "qdot")

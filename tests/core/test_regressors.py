@@ -40,7 +40,7 @@ def test_regressors_times_parameters(seed):
     plain.load("drives").evaluate_drives(block, T, work)
     plain.load("joint_momenta").momenta(block, q, u, p, work)
     assert_close(regressor("momentum_regressor", model, q, u) @ pi, p, TOLERANCE, "p")
-    plain.load("extended").rhs(block, T, q, p, NONE, np.empty(model.nq), pdot, work)
+    plain.rhs("extended")(block, T, q, p, NONE, np.empty(model.nq), pdot, work)
     # round-off of u, which the rates are quadratic in, times the condition of the mass matrix
     assert_close(regressor("momentum_rate_regressor", model, q, u) @ pi, pdot, 1e-10, "pdot")
     plain.load("joint_forces").inverse_dynamics(block, q, u, udot, NONE, tau, work)

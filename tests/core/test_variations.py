@@ -24,7 +24,7 @@ def machine(seed):
 def swept(model, q, p):
     """A workspace as a sweep of "emh-ldl" leaves it, large enough for derivatives, else full of NaN."""
     work = np.full(int(plain.load("tangents").tangents_size(model.block)), np.nan)
-    code = plain.load("extended").rhs(model.block, T, q, p, NONE, np.empty(model.nq), np.empty(model.nv), work)
+    code = plain.rhs("extended")(model.block, T, q, p, NONE, np.empty(model.nq), np.empty(model.nv), work)
     assert code == 0
     return work
 

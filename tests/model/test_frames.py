@@ -9,7 +9,7 @@ from cases import assert_close, random_inertia, random_model, random_state
 
 import mbkern as mb
 from mbkern import plain
-from mbkern.core import extended
+from mbkern.methods import METHODS
 from mbkern.model.frames import SMALLEST_TILT
 
 L = plain.load("layout")
@@ -137,7 +137,7 @@ def test_trees_of_hinges_have_the_bits_of_the_general_code(make, n, seed):
     p = system.momenta(q, u)
     block, qdot, pdot = system.njit()[1], np.empty(n), np.empty(n)
     assert block[L.ONLY_HINGES] == 1.0
-    assert extended.rhs(block, 0.0, q, p, np.empty(0), qdot, pdot, system.work()) == 0
+    assert METHODS["emh-ldl"].rhs(block, 0.0, q, p, np.empty(0), qdot, pdot, system.work()) == 0
     for alone, general in zip(system.rhs(q, p), (qdot, pdot), strict=True):
         assert np.array_equal(alone, general)
 

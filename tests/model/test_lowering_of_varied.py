@@ -46,7 +46,7 @@ def test_each_row_is_the_machine_that_it_describes(body, what):
         wanted = reference.hamilton(varied.model_of(i), q, p, T)
         for module in ("extended", "reduced", "multipliers"):
             qdot, pdot = np.empty(model.nq), np.empty(model.nv)
-            code = plain.load(module).rhs(block, T, q, p, np.empty(0), qdot, pdot, np.full(50_000, np.nan))
+            code = plain.rhs(module)(block, T, q, p, np.empty(0), qdot, pdot, np.full(50_000, np.nan))
             assert code == 0
             assert_close(qdot, wanted.qdot, TOLERANCE, f"{module} qdot")
             assert_close(pdot, wanted.pdot, TOLERANCE, f"{module} pdot")

@@ -133,7 +133,7 @@ def rhs_tangents(module, model, q, p, t, tau, wrench, size=40_000):
                                                  np.full(size, np.nan, object))
         forces = forces + equivalent
     work, xdot, ydot = np.full(size, np.nan, object), np.empty(model.nq, object), np.empty(nv, object)
-    code = plain.load(module).rhs(block, t, x, y, forces, xdot, ydot, work)
+    code = plain.rhs(module)(block, t, x, y, forces, xdot, ydot, work)
     assert code == 0
     at = plain.load("layout").speeds_at(block)
     both = [*work[at:at + nv], *ydot]

@@ -24,7 +24,7 @@ from ...core.number import array_at, get, put, whole
 from .calls import load_double
 from .common import at, copy, evaluate, finite, square4, unit_quaternions, unit_quaternions_with_slopes
 from .dopri5 import NO_STEP, dopri5_step
-from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step
+from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step, stage_state
 from .plan import (
     AT_TANGENT, AT_THETA, CODE, DESK, DOPRI5, FACTORED, FAILED_RHS, FAILED_STAGES, FINISHED, FRESH, GAUSS, H, K1, K2,
     K7, METHOD, N, N_QUATERNIONS, NEED_MATRIX, NEXT_EVAL, QUATERNIONS, RHS, SPLIT, STAGES, STARTED, STATUS, T, T_BAD,
@@ -33,7 +33,7 @@ from .plan import (
 from .rk4 import rk4_step
 from .places import matrix_of, plan_at
 from .tableaus import EXPLICIT_A, EXPLICIT_B, EXPLICIT_C, GAUSS_B, GAUSS_C
-from .tangent import matrices_of, stage_factors, stage_state
+from .tangent import matrices_of, stage_factors
 
 # words of the plan of derivatives, beside DESK, JACOBIAN, STATUS and Newton's: addresses of the C functions, and of the
 # number of the slot in use

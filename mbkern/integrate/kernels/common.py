@@ -26,12 +26,17 @@ def evaluate(plan, num, t, work, y, out):
     """f(t, y) for the vector at place y, to the place out; False when f says that it failed."""
     call_ode(plan[RHS], t, work, y, work, out, plan[USER])
     plan[NFEV] += 1
-    if plan[STATUS] != 0:
-        code = load_double(plan[STATUS])
-        if code != 0.0:
-            plan[CODE] = int(code)
-            num[T_BAD], plan[Y_BAD] = t, y
-            return False
+    return plan[STATUS] == 0 or has_value(plan[STATUS], plan, num, t, y)
+
+
+@exact
+def has_value(status, plan, num, t, y):
+    """Whether the status at an address says that there is a value; if not, the plan remembers where."""
+    code = load_double(status)
+    if code != 0.0:
+        plan[CODE] = int(code)
+        num[T_BAD], plan[Y_BAD] = t, y
+        return False
     return True
 
 

@@ -64,8 +64,8 @@ def guess_stages(plan, work):
 
 
 @exact
-def stage_rates(plan, num, t, h, j, work, out):
-    """out = f at stage j; False when it has no value there."""
+def stage_state(plan, h, j, work):
+    """The state of stage j of the step from Y, to TEMP."""
     n, s = plan[N], plan[STAGES]
     y, stage, k = at(plan, Y), at(plan, TEMP), at(plan, K2)
     for i in range(n):
@@ -73,7 +73,14 @@ def stage_rates(plan, num, t, h, j, work, out):
         for m in range(s):
             total += GAUSS_A[s, j, m] * get(work, k + m * n + i)
         put(work, stage + i, get(work, y + i) + h * total)
-    return evaluate(plan, num, t + GAUSS_C[s, j] * h, work, stage, out) and finite(work, out, n)
+
+
+@exact
+def stage_rates(plan, num, t, h, j, work, out):
+    """out = f at stage j; False when it has no value there."""
+    stage_state(plan, h, j, work)
+    t_stage = t + GAUSS_C[plan[STAGES], j] * h
+    return evaluate(plan, num, t_stage, work, at(plan, TEMP), out) and finite(work, out, plan[N])
 
 
 @exact

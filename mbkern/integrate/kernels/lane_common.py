@@ -9,7 +9,7 @@ from ...core.checks import CALLBACK_FAILED, NOT_FINITE
 from ...core.jit import c_function, exact
 from ...core.lanes import call_lanes
 from ...core.number import LANES, all_at_most, array_at, array_of, get, lanes_at, put, root
-from ...core.operations import ROW, add_sizes
+from ...core.operations import LANES_BYTES, add_sizes
 from .calls import call
 from .lane_plan import (
     AT_ATOL, AT_DONE, AT_LANE, AT_NUM, AT_SCRATCH, AT_TAU, AT_VECTORS, AT_WHO, BLOCK, CALL_TAU, CODES, EACH_TAU,
@@ -90,7 +90,7 @@ def column_finite(vectors, n, source, k):
 @exact
 def check_finite(vectors, n, source, who):
     """FAIL of the lanes where a number of a vector is not finite. As a rule the sums are small, that is all."""
-    sizes = add_sizes(0.0 * get(vectors, source * n), lanes_at(data_of(vectors) + ROW * n * source, n))
+    sizes = add_sizes(0.0 * get(vectors, source * n), lanes_at(data_of(vectors) + LANES_BYTES * n * source, n))
     if all_at_most(sizes, 1e300):
         return
     for k in range(LANES):
@@ -148,9 +148,10 @@ def evaluate_lanes(address, source, target):
         ask_forces(plan, lane, who, vectors, source)
     put(lane, T_ASKED, get(lane, T_EVAL))
     at, own = plan[AT_VECTORS], plan[AT_LANE]
-    forces = at + ROW * VECTORS * n
-    call_lanes(plan[RHS], own + ROW * T_EVAL, at + ROW * n * source, 0 if kind == NO_TAU else forces,
-               at + ROW * n * target, own + ROW * CODES, plan[BLOCK], plan[OWN], forces + ROW * plan[NV])
+    forces = at + LANES_BYTES * VECTORS * n
+    call_lanes(plan[RHS], own + LANES_BYTES * T_EVAL, at + LANES_BYTES * n * source, 0 if kind == NO_TAU else forces,
+               at + LANES_BYTES * n * target, own + LANES_BYTES * CODES, plan[BLOCK], plan[OWN],
+               forces + LANES_BYTES * plan[NV])
     for k in range(LANES):
         if lane[CODES, k] != 0.0:
             if who[FAIL, k] == 0:

@@ -12,7 +12,7 @@ from ...core.checks import CALLBACK_FAILED, OK
 from ...core.jit import checked, exact
 from ...core.lanes import put_constants, state_code
 from ...core.number import LANES
-from ...core.operations import ROW
+from ...core.operations import LANES_BYTES
 from .calls import call
 from .dopri5 import NO_STEP, aimed_step, next_step, smallest_step
 from .lane_common import (
@@ -55,8 +55,8 @@ def begin_state(plan, num, lane, who, vectors, Q0, P0, places, values, own, k):
     if plan[TAU] != NO_TAU and plan[TAU] != CALL_TAU:
         put_forces(plan, who, vectors, k)
     at = vectors.ctypes.data
-    forces = 0 if plan[TAU] == NO_TAU or plan[TAU] == CALL_TAU else at + ROW * VECTORS * n
-    code = state_code(plan[BLOCK], lane.ctypes.data + ROW * TIME, at + ROW * Y * n, forces, k)
+    forces = 0 if plan[TAU] == NO_TAU or plan[TAU] == CALL_TAU else at + LANES_BYTES * VECTORS * n
+    code = state_code(plan[BLOCK], lane.ctypes.data + LANES_BYTES * TIME, at + LANES_BYTES * Y * n, forces, k)
     if code == OK:
         unit_column(plan, vectors, k)
     return code

@@ -20,14 +20,15 @@ from ...core.arguments import integers_at
 from ...core.cabi import call_load, call_ode
 from ...core.jit import c_function, checked, exact
 from ...core.number import array_at, get, put
-from .calls import PART, load_double
-from .common import at, copy, finite, square4
+from .calls import PART
+from .common import at, copy, finite, has_value, square4
 from .dense import interpolate, prepare_dense
+from .gauss import stage_state
 from .newton import eliminate, solve_columns
 from .plan import (
-    AT_MATRIX, AT_OUT_Y, AT_PIVOTS, AT_TANGENT, AT_WORK, CODE, DENSE_AT, DESK, FAILED_RHS, FAILED_STAGES, FIRST_EVAL, H,
+    AT_MATRIX, AT_OUT_Y, AT_PIVOTS, AT_TANGENT, AT_WORK, DENSE_AT, DESK, FAILED_RHS, FAILED_STAGES, FIRST_EVAL, H,
     H_LAST, JACOBIAN, K1, K2, K3, K4, K5, K6, K7, MATRIX_SIZE, MORE, N, NEXT_EVAL, N_QUATERNIONS, QUATERNIONS, SLOPES,
-    STAGES, STATUS, T, TEMP, THETA, T_BAD, VARIATION, VECTORS, WRITTEN, Y, Y_BAD, Y_NEW,
+    STAGES, STATUS, T, TEMP, THETA, VARIATION, VECTORS, WRITTEN, Y, Y_NEW,
 )
 from .places import output_of, plan_at
 from .stages import (
@@ -49,18 +50,7 @@ def vary(plan, tangent, num, t, y, dy, out):
     n, m, x = plan[N], tangent[N], tangent[AT_WORK]
     call_load(tangent[VARIATION], t, array_at(plan[AT_WORK] + 8 * y, n), array_at(x + 8 * dy, m),
               array_at(x + 8 * out, m), tangent[DESK])
-    return good(plan, tangent, num, t, y)
-
-
-@exact
-def good(plan, tangent, num, t, y):
-    """Whether the last derivative has a value; if not, the plan remembers where."""
-    code = load_double(tangent[STATUS])
-    if code != 0.0:
-        plan[CODE] = int(code)
-        num[T_BAD], plan[Y_BAD] = t, y
-        return False
-    return True
+    return has_value(tangent[STATUS], plan, num, t, y)
 
 
 @exact
@@ -147,18 +137,6 @@ def dopri5_tangent(plan, num, t, h, work):
 
 
 # ---- Gauss ----
-@exact
-def stage_state(plan, h, j, work):
-    """The state of stage j of the step from Y, to TEMP."""
-    n, s = plan[N], plan[STAGES]
-    y, k, stage = at(plan, Y), at(plan, K2), at(plan, TEMP)
-    for i in range(n):
-        total = 0.0
-        for l in range(s):
-            total += GAUSS_A[s, j, l] * get(work, k + l * n + i)
-        put(work, stage + i, get(work, y + i) + h * total)
-
-
 @checked
 def stage_factors(plan, tangent, num, t, h, work, matrix, pivots):
     """Jacobians of all stages, and the factors of W = E - h [a_ij J_i], in front of them in `matrix`.
@@ -172,7 +150,7 @@ def stage_factors(plan, tangent, num, t, h, work, matrix, pivots):
         stage_state(plan, h, i, work)
         when, J = t + GAUSS_C[s, i] * h, size * size + i * n * n
         call_ode(tangent[JACOBIAN], when, work, stage, matrix, J, tangent[DESK])
-        if not good(plan, tangent, num, when, stage):
+        if not has_value(tangent[STATUS], plan, num, when, stage):
             return FAILED_RHS
         for r in range(n):
             for j in range(s):

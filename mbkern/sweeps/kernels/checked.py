@@ -8,7 +8,7 @@ from ...core.arguments import data_of
 from ...core.jit import checked, exact, noinline
 from ...core.layout import get3
 from ...core.number import array_at, get, magnitude
-from ...core.records import A, A_Q, A_T, ARMATURE, C, M, RECORD, VR
+from ...core.records import A, A_Q, A_T, RECORD_ARMATURE, C, M, RECORD, VR
 from ...core.vec3 import cross, dot, sub
 from .extended import ROW as LDL_ROW, extended_ldl
 from .extended_lu import ROW as LU_ROW, extended_lu
@@ -77,7 +77,7 @@ def fault_of_body(blocks, records, i):
     total = size_of_span(records, at + C, 36) + size_of_span(records, at + M, 36) + size_of_span(records, at + VR, 12)
     total += size_of(records, at + A, n) + size_of(records, at + A_T, n)
     for j in range(n):
-        total += magnitude(get(records, at + ARMATURE + j)) + size_of(records, at + A_Q + 36 * j, n)
+        total += magnitude(get(records, at + RECORD_ARMATURE + j)) + size_of(records, at + A_Q + 36 * j, n)
     if not total <= LIMIT:
         return NOT_FINITE
     if k >= 0 and fault_of_frame(records, i) > TOLERANCE:  # that of the root is not used
@@ -90,7 +90,7 @@ def fault_of_body(blocks, records, i):
             if magnitude(get(records, at + M + 6 * a + b) - get(records, at + M + 6 * b + a)) > TOLERANCE * heaviest:
                 return NOT_SYMMETRIC
     for a in range(6):
-        if get(records, at + M + 7 * a) < 0.0 or (a < n and get(records, at + ARMATURE + a) < 0.0):
+        if get(records, at + M + 7 * a) < 0.0 or (a < n and get(records, at + RECORD_ARMATURE + a) < 0.0):
             return NEGATIVE
     return FINE
 

@@ -16,7 +16,7 @@ with parent k, j = n-1..0 backward and 0..n-1 forward:
 from ...core.jit import kernel
 from ...core.layout import add_to_inertia, add_to_pair, get_inertia, get_pair, put_inertia, put_pair
 from ...core.number import get, put
-from ...core.records import A, ARMATURE, RECORD, VR, get_column
+from ...core.records import A, RECORD_ARMATURE, RECORD, VR, get_column
 from ...core.spatial import (
     ZERO6, add6, axpy6, dot6, force_to_parent, inertia_times, inertia_times_plus, inertia_to_parent, motion_to_child,
 )
@@ -43,7 +43,7 @@ def extended_ldl(blocks, p, qdot, v, mu, work):
         X = get_inertia(work, w + W_M)
         y = inertia_times_plus(X, get_pair(records, at + VR), get_pair(work, w + W_PHI))
         for j in range(dofs(blocks, i) - 1, -1, -1):
-            a, r = get_column(records, at + A, j), get(records, at + ARMATURE + j)
+            a, r = get_column(records, at + A, j), get(records, at + RECORD_ARMATURE + j)
             U = inertia_times(X, a)
             D = dot6(a, U) + r
             if not D > smallest_pivot(get_inertia(work, w + W_M), a, r):

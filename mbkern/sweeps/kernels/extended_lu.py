@@ -14,7 +14,7 @@ from ...core.extended_lu import invert
 from ...core.jit import kernel
 from ...core.layout import add_to_inertia, add_to_pair, get_inertia, get_pair, put_inertia, put_pair
 from ...core.number import get, put
-from ...core.records import A, ARMATURE, RECORD, VR, get_column
+from ...core.records import A, RECORD_ARMATURE, RECORD, VR, get_column
 from ...core.spatial import (
     ZERO6, add6, axpy6, dot6, force_to_parent, inertia_times, inertia_times_plus, inertia_to_parent, motion_to_child,
 )
@@ -45,10 +45,10 @@ def extended_lu(blocks, p, qdot, v, mu, work):
             a = get_column(records, at + A, j)
             for l in range(n):
                 put(work, w + W_D + 6 * j + l, dot6(a, get_pair(work, w + W_U + 6 * l)))
-            put(work, w + W_D + 7 * j, get(work, w + W_D + 7 * j) + get(records, at + ARMATURE + j))
+            put(work, w + W_D + 7 * j, get(work, w + W_D + 7 * j) + get(records, at + RECORD_ARMATURE + j))
         invert(work, w + W_D, n, w + W_PIVOTS)
         for j in range(n):
-            a, r = get_column(records, at + A, j), get(records, at + ARMATURE + j)
+            a, r = get_column(records, at + A, j), get(records, at + RECORD_ARMATURE + j)
             if not get(work, w + W_PIVOTS + j) > smallest_pivot(X, a, r):
                 return i
         if k < 0:

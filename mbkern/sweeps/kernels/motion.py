@@ -7,7 +7,7 @@
 from ...core.jit import inline, kernel
 from ...core.layout import add_to_pair, get_pair, put_pair
 from ...core.number import get, put
-from ...core.records import A, A_Q, A_T, ARMATURE, F, RECORD, VR, get_column
+from ...core.records import A, A_Q, A_T, RECORD_ARMATURE, F, RECORD, VR, get_column
 from ...core.spatial import add6, axpy6, dot6, force_to_parent, inertia_times, motion_to_child, omega_times, sub6
 from .layout import dofs, flat, frame, inertia, numbers, parent
 
@@ -47,7 +47,7 @@ def momenta(blocks, qdot, p, v, mu):
     for i in range(blocks.shape[0]):
         at = i * RECORD
         for j in range(dofs(blocks, i)):
-            own = get(records, at + ARMATURE + j) * get(qdot, first + j)
+            own = get(records, at + RECORD_ARMATURE + j) * get(qdot, first + j)
             put(p, first + j, dot6(get_column(records, at + A, j), get_pair(MU, 6 * i)) + own)
         first += dofs(blocks, i)
 

@@ -15,7 +15,7 @@ Linear in N for trees of bounded height, cubic for chains.
 from ...core.jit import inline, kernel
 from ...core.layout import add_to_inertia, add_to_pair, get_inertia, get_pair, put_inertia, put_pair
 from ...core.number import get, put, whole
-from ...core.records import A, ARMATURE, RECORD, VR, get_column
+from ...core.records import A, RECORD_ARMATURE, RECORD, VR, get_column
 from ...core.spatial import add6, dot6, force_to_parent, inertia_times, inertia_to_parent, motion_to_child
 from .layout import OK, dofs, flat, frame, inertia, numbers, parent, smallest_pivot
 from .motion import put_branch_momenta, put_velocities
@@ -81,7 +81,7 @@ def reduced(blocks, p, qdot, v, mu, work):
             a = get_column(records, i * RECORD + A, j)
             t = table + (first + j) * DOF
             put_row(blocks, records, i, j, inertia_times(Mc, a), whole(work, t + D_ROW), work)
-            put(work, t + D_SMALLEST, smallest_pivot(Mc, a, get(records, i * RECORD + ARMATURE + j)))
+            put(work, t + D_SMALLEST, smallest_pivot(Mc, a, get(records, i * RECORD + RECORD_ARMATURE + j)))
             put(qdot, first + j, get(p, first + j) - dot6(a, y))
         if k >= 0:
             X = frame(records, i)
@@ -105,7 +105,7 @@ def put_row(blocks, records, i, j, W, row, work):
         for l in range(last + 1):
             put(work, before + l, dot6(get_column(records, body * RECORD + A, l), W))
         if body == i:
-            put(work, before + j, get(work, before + j) + get(records, i * RECORD + ARMATURE + j))
+            put(work, before + j, get(work, before + j) + get(records, i * RECORD + RECORD_ARMATURE + j))
         k = parent(blocks, body)
         if k >= 0:
             W = force_to_parent(frame(records, body), W)

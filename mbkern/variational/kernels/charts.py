@@ -12,7 +12,8 @@ All arrays hold rows of `columns` numbers: increments side by side.
 """
 
 from ...core.jit import exact
-from ...core.layout import DOFS, N_NODES, NQ, NV, QI, QUATERNION, VI, node_row
+from ...core.joints import floats, is_driven, quaternion_place, turn_place
+from ...core.layout import N_NODES, NQ, NV, QI, VI, node_row
 from ...core.number import get, put, whole
 
 
@@ -77,12 +78,11 @@ def to_tangent(block, q, dy, out, columns):
     nq, nv = whole(block, NQ), whole(block, NV)
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
-        count, qi, vi, at = whole(block, c + DOFS), whole(block, c + QI), whole(block, c + VI), whole(
-            block, c + QUATERNION)
-        if count == 1:
+        qi, vi, at, turn = whole(block, c + QI), whole(block, c + VI), quaternion_place(block, c), turn_place(block, c)
+        if at < 0 and not is_driven(block, c):
             copy_row(dy, qi, out, vi, columns)
-        elif count > 1:
-            Q, m, turn = quaternion(q, at), columns, vi + count - 3
+        elif at >= 0:
+            Q, m = quaternion(q, at), columns
             E, R, s = turned_by(Q), rotation(Q), 4.0 / square(Q)
             for k in range(m):
                 a, b, d = transposed4(E, get(dy, at * m + k), get(dy, (at + 1) * m + k), get(dy, (at + 2) * m + k),
@@ -90,7 +90,7 @@ def to_tangent(block, q, dy, out, columns):
                 put(out, turn * m + k, s * a)
                 put(out, (turn + 1) * m + k, s * b)
                 put(out, (turn + 2) * m + k, s * d)
-                if count == 6:
+                if floats(block, c):
                     a, b, d = transposed3(R, get(dy, qi * m + k), get(dy, (qi + 1) * m + k), get(dy, (qi + 2) * m + k))
                     put(out, vi * m + k, a)
                     put(out, (vi + 1) * m + k, b)
@@ -108,12 +108,11 @@ def to_rates(block, q, u, speeds, dy, tangent, du, dpdot, out, columns):
     nq, nv, m = whole(block, NQ), whole(block, NV), columns
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
-        count, qi, vi, at = whole(block, c + DOFS), whole(block, c + QI), whole(block, c + VI), whole(
-            block, c + QUATERNION)
-        if count == 1:
+        qi, vi, at, turn = whole(block, c + QI), whole(block, c + VI), quaternion_place(block, c), turn_place(block, c)
+        if at < 0 and not is_driven(block, c):
             copy_row(du, vi, out, qi, m)
-        elif count > 1:
-            Q, turn = quaternion(q, at), vi + count - 3
+        elif at >= 0:
+            Q = quaternion(q, at)
             E, R, w = turned_by(Q), rotation(Q), speeds + turn
             wx, wy, wz = 0.5 * get(u, w), 0.5 * get(u, w + 1), 0.5 * get(u, w + 2)
             for k in range(m):
@@ -124,7 +123,7 @@ def to_rates(block, q, u, speeds, dy, tangent, du, dpdot, out, columns):
                 put(out, (at + 1) * m + k, E[1][0] * a + E[1][1] * b + E[1][2] * d + (dw * wx + dY * wz - dz * wy))
                 put(out, (at + 2) * m + k, E[2][0] * a + E[2][1] * b + E[2][2] * d + (dw * wy + dz * wx - dx * wz))
                 put(out, (at + 3) * m + k, E[3][0] * a + E[3][1] * b + E[3][2] * d + (dw * wz + dx * wy - dY * wx))
-                if count == 6:
+                if floats(block, c):
                     vx, vy, vz = get(u, speeds + vi), get(u, speeds + vi + 1), get(u, speeds + vi + 2)
                     tx, ty, tz = (get(tangent, turn * m + k), get(tangent, (turn + 1) * m + k),
                                   get(tangent, (turn + 2) * m + k))
@@ -145,18 +144,17 @@ def weights_of_speeds(block, q, weights, out):
     nq, nv = whole(block, NQ), whole(block, NV)
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
-        count, qi, vi, at = whole(block, c + DOFS), whole(block, c + QI), whole(block, c + VI), whole(
-            block, c + QUATERNION)
-        if count == 1:
+        qi, vi, at, turn = whole(block, c + QI), whole(block, c + VI), quaternion_place(block, c), turn_place(block, c)
+        if at < 0 and not is_driven(block, c):
             put(out, vi, get(weights, qi))
-        elif count > 1:
-            Q, turn = quaternion(q, at), vi + count - 3
+        elif at >= 0:
+            Q = quaternion(q, at)
             a, b, d = transposed4(turned_by(Q), get(weights, at), get(weights, at + 1), get(weights, at + 2),
                                   get(weights, at + 3))
             put(out, turn, a)
             put(out, turn + 1, b)
             put(out, turn + 2, d)
-            if count == 6:
+            if floats(block, c):
                 a, b, d = transposed3(rotation(Q), get(weights, qi), get(weights, qi + 1), get(weights, qi + 2))
                 put(out, vi, a)
                 put(out, vi + 1, b)
@@ -171,15 +169,14 @@ def to_coordinates(block, q, u, speeds, weights, a, gq, gp, out):
     nq, nv = whole(block, NQ), whole(block, NV)
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
-        count, qi, vi, at = whole(block, c + DOFS), whole(block, c + QI), whole(block, c + VI), whole(
-            block, c + QUATERNION)
-        if count == 1:
+        qi, vi, at, turn = whole(block, c + QI), whole(block, c + VI), quaternion_place(block, c), turn_place(block, c)
+        if at < 0 and not is_driven(block, c):
             put(out, qi, get(gq, vi))
-        elif count > 1:
-            Q, turn = quaternion(q, at), vi + count - 3
+        elif at >= 0:
+            Q = quaternion(q, at)
             E, s, w = turned_by(Q), 4.0 / square(Q), speeds + turn
             gx, gy, gz = get(gq, turn), get(gq, turn + 1), get(gq, turn + 2)
-            if count == 6:
+            if floats(block, c):
                 vx, vy, vz = get(u, speeds + vi), get(u, speeds + vi + 1), get(u, speeds + vi + 2)
                 ax, ay, az = get(a, vi), get(a, vi + 1), get(a, vi + 2)
                 gx, gy, gz = gx + vy * az - vz * ay, gy + vz * ax - vx * az, gz + vx * ay - vy * ax

@@ -14,7 +14,7 @@ it carries, along a dof that has no rate: its derivative is that of :mod:`mbkern
 """
 
 from ...core.jit import inline
-from ...core.joints import dofs, unit_twist
+from ...core.joints import dofs, node_pair, twist, unit_twist
 from ...core.layout import (
     BODY_G, BODY_MASS, BODY_MOMENT, BODY_NODE, BODY_PARENT, FIRST_NODE, GRAVITY, HAS_WRENCH, N_BODIES, N_JOINT_NODES,
     N_NODES, NV, PARENT, REST, SPRING_QI, SUBTREE_MASS, VI, W_PHI, WRENCH_CALL, body_row, coordinate_row, get3, get6,
@@ -147,15 +147,7 @@ def add_by_spins(block, at, b, out, work):
         c = node_row(i)
         count, vi = dofs(block, c), whole(block, c + VI)
         if count > 1:
-            u, weights = node_pair(work, speeds_at(block) + vi, count), node_pair(b, vi, count)
+            u, weights = node_pair(block, c, work, speeds_at(block) + vi), node_pair(block, c, b, vi)
             for k in range(count):
-                spin = scale6(get(work, speeds_at(block) + vi + k), unit_twist(6 - count + k))
+                spin = scale6(get(work, speeds_at(block) + vi + k), twist(block, c, k))
                 add_to(out, at + G_DOF * (vi + k) + 2, -dot6(weights, omega_times(u, spin)))
-
-
-@inline
-def node_pair(array, at, count):
-    """The numbers of a ball or free node as a six-vector."""
-    if count == 3:
-        return ZERO3, get3(array, at)
-    return get3(array, at), get3(array, at + 3)

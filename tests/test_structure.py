@@ -1,0 +1,72 @@
+"""The rooms of the package: nobody reaches into the private parts of others, names of places have one meaning."""
+
+import ast
+import re
+from pathlib import Path
+
+import mbkern
+
+HERE = Path(mbkern.__file__).parent
+# of named tuples and of ctypes, documented by Python
+PUBLIC = {"_asdict", "_fields", "_replace", "_type_"}
+
+
+def parsed(folder):
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((HERE / folder).rglob("*.py"))}
+
+
+def own_names(tree):
+    """Names of functions and attributes that a file makes itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_private_names_stay_in_their_folder():
+    """What begins with an underscore is used in the folder where it is made, and nowhere else."""
+    trees = {path: tree for path, tree in parsed(".").items() if path.name != "numba_private.py"}
+    made = {}
+    for path, tree in trees.items():
+        made.setdefault(path.parent, set()).update(own_names(tree))
+    made[HERE] -= {name for path, tree in trees.items() if path.parent == HERE and path.name.startswith("system")
+                   for name in own_names(tree)}  # those of a System belong to its own files alone
+    found = [f"{path.relative_to(HERE)}:{node.lineno} {ast.unparse(node)}"
+             for path, tree in trees.items() for node in ast.walk(tree)
+             if isinstance(node, ast.Attribute) and re.match("_[a-z]", node.attr) and node.attr not in PUBLIC
+             and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+             and node.attr not in made[path.parent] and node.attr not in set(own_names(tree))]
+    assert found == []
+
+
+def constants(tree):
+    """(name, value) of the numbers that a module gives names in capitals."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            pairs = zip(target.elts, value.elts, strict=True) if (
+                isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)) else [(target, value)]
+            yield from ((name.id, ast.unparse(number)) for name, number in pairs
+                        if isinstance(name, ast.Name) and name.id.isupper() and not name.id.startswith("_"))
+
+
+def test_names_of_places_have_one_value_in_the_core():
+    """Blocks and workspaces are read by offsets: a name that is another number elsewhere reads something else."""
+    found = {}
+    for path, tree in parsed("core").items():
+        if path.name.startswith("numba_"):  # two ways to the same names
+            continue
+        for name, value in constants(tree):
+            found.setdefault(name, {}).setdefault(value, []).append(path.name)
+    assert len(found) > 300
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_the_model_knows_nothing_of_those_who_use_it():
+    """`model` is below `inputs`, `system` and all that is built on them."""
+    above = "(?:inputs|system|integrate|batch|embed|methods)"
+    imports = re.compile(rf"^(?:from \.\.{above}\b|from \.\. import .*\b{above}\b)", re.MULTILINE)
+    assert [path.name for path in (HERE / "model").glob("*.py") if imports.search(path.read_text())] == []
