@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core.imputils import lower_cast
-from numba.core.typeconv import Conversion
-from numba.extending import intrinsic, models, overload, register_model
-from numba.np.arrayobj import populate_array
+from numba.extending import intrinsic, lower_cast, models, overload, register_model
+
+from .core.toolchain import parts
 
 
 class Changing(types.Type):
@@ -30,7 +29,7 @@ class Changing(types.Type):
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
         """A number that does not change is one, too."""
-        return Conversion.safe if isinstance(other, types.Number) else None
+        return parts.PROMOTES if isinstance(other, types.Number) else None
 
     def unify(self, typingctx: Any, other: Any) -> Any:
         """What a variable is that holds now this, now a number."""
@@ -82,10 +81,8 @@ def changing_at(typingctx, address, n):
     kind = types.Array(changing, 1, "C")
 
     def codegen(context, builder, sig, args):
-        array, item = context.make_array(kind)(context, builder), ir.Constant(ir.IntType(64), 16)
         data = builder.inttoptr(args[0], context.get_data_type(changing).as_pointer())
-        populate_array(array, data=data, shape=[args[1]], strides=[item], itemsize=item, meminfo=None)
-        return array._getvalue()
+        return parts.array_over(context, builder, kind, data, [args[1]])
     return kind(types.intp, types.intp), codegen
 
 
@@ -95,11 +92,8 @@ def changing_rows_at(typingctx, address, n, m):
     kind = types.Array(changing, 2, "C")
 
     def codegen(context, builder, sig, args):
-        array, item = context.make_array(kind)(context, builder), ir.Constant(ir.IntType(64), 16)
         data = builder.inttoptr(args[0], context.get_data_type(changing).as_pointer())
-        populate_array(array, data=data, shape=[args[1], args[2]], strides=[builder.mul(item, args[2]), item],
-                       itemsize=item, meminfo=None)
-        return array._getvalue()
+        return parts.array_over(context, builder, kind, data, [args[1], args[2]])
     return kind(types.intp, types.intp, types.intp), codegen
 
 

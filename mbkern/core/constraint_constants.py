@@ -8,7 +8,7 @@ A_SIZE, Z_SIZE, L_SIZE = 2, 3, 4  # numbers of all coefficients, of their half s
 AT_OBJECTS, AT_TYPES = 5, 6  # places in the block: rows of constraints, kinds of scalar rows
 USER_SIZE = 7  # numbers of the workspace for rows that a user's function fills; 0: there are none
 # where the parts of the workspace begin: numbers, because the sum of what is before would be made again in every loop
-W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_A, W_ADOT, W_Z, W_FACTOR, W_SWEEP = 8, 9, 10, 11, 12, 13, 14, 15, 16
+W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_COEFFICIENTS, W_ADOT, W_Z, W_FACTOR, W_SWEEP = 8, 9, 10, 11, 12, 13, 14, 15, 16
 HEAD = 17
 
 # ---- row of a constraint ----

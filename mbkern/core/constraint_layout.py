@@ -62,7 +62,7 @@ def scalar_row(block, k):
 @inline
 def a_at(block):
     """Coefficients a."""
-    return head(block, W_A)
+    return head(block, W_COEFFICIENTS)
 
 
 @inline

@@ -401,7 +401,8 @@ def _entered(module, symbol):
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 def array_over(context, builder, array_type, data, shape):
     """Row-major array of a type over the numbers that `data` points at; for the code of an intrinsic."""
-    item = ir.Constant(ir.IntType(types.intp.bitwidth), 8)
+    size_of = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    item = ir.Constant(ir.IntType(types.intp.bitwidth), size_of)
     strides = [item]
     for size in shape[:0:-1]:
         strides.insert(0, builder.mul(strides[0], size))
