@@ -9,7 +9,7 @@ Nothing is done in models without such nodes.
 """
 
 from .jit import inline
-from .joints import dofs, inertia_along, is_driven, rounded_inertia
+from .joints import dofs, inertia_along, is_driven, rounded_by_hinge, rounded_inertia
 from .layout import (
     INERTIA, IS_LEAF, N_NODES, ONLY_HINGES, PARENT, SUBTREE_MASS, W_R, get6, margins_at, node_row, work_row,
 )
@@ -42,7 +42,7 @@ def doubt_bare(block, work):
             if k >= 0:
                 at, w = margins + k, work_row(i)
                 if whole(block, c + IS_LEAF) > 0:
-                    doubt(block, k, at, rounded_inertia(block, c, get6(block, c + INERTIA), w, work), work)
+                    doubt(block, k, at, rounded_by_hinge(block, c, get6(block, c + INERTIA)), work)
                 else:
                     doubt(block, k, at, rounded_inertia(block, c, get6(work, w + W_R), w, work), work)
 

@@ -474,15 +474,21 @@ def put_pivot(block, c, margin, w, D, force, size, work):
 
 
 @inline
+def rounded_by_hinge(block, c, R):
+    """The inertia whose rounding is in what is left of R after the elimination of a hinge: that of R, and that of the
+    pivot D in U U^T / D, which is R (Ux^2 + Uy^2) / D^2 besides. R may be in the block, as that of leaves is."""
+    size, d = trace(R), 1.0 / (R[5] + get(block, c + ROTOR_INERTIA))
+    x, y = d * R[2], d * R[4]
+    return fma(size, fma(x, x, y * y), size)
+
+
+@inline
 def rounded_inertia(block, c, R, w, work):
-    """The inertia whose rounding is in what is left of R after the elimination of the node: that of R, and about an
-    axis that of the pivot D in U U^T / D, which is R (Ux^2 + Uy^2) / D^2 besides. The pivot of a screw has a part
-    h^2 P of the mass, and that alone where nothing is left of R."""
+    """The same for any node that is no leaf. The pivot of a screw has a part h^2 P of the mass, and that alone where
+    nothing is left of R."""
     kind, size = whole(block, c + KIND), trace(R)
     if kind == REVOLUTE:
-        d = 1.0 / (R[5] + get(block, c + ROTOR_INERTIA))
-        x, y = d * R[2], d * R[4]
-        size = fma(size, fma(x, x, y * y), size)
+        size = rounded_by_hinge(block, c, R)
     elif kind == SCREW:
         M, h = get_inertia(work, w + W_P), get(block, c + PITCH)
         U = screw_column(block, c, M)
