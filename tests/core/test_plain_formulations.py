@@ -115,9 +115,9 @@ class Case:
                  L.AT_ORDER: m, L.AT_W: m * nu, L.AT_P: m * nd, L.AT_GAMMA: m, L.AT_B: (s + r) * m, L.AT_C: s + r,
                  L.AT_X: (m + r) ** 2, L.AT_E: m * m + m + r, L.AT_F: 2 * m + r, L.AT_REST: m, L.AT_PATTERN: 2 * m,
                  L.AT_PLACES: m, L.AT_LINEAR: 2 * (1 + r) * m + r * r + r + m}
-        frame = np.full(L.HEADER + sum(sizes.values()), np.nan)
-        frame[:L.HEADER] = 0.0
-        at = L.HEADER
+        frame = np.full(L.QUASI_HEADER + sum(sizes.values()), np.nan)
+        frame[:L.QUASI_HEADER] = 0.0
+        at = L.QUASI_HEADER
         for place, size in sizes.items():
             frame[place], at = at, at + size
         for place in (L.AT_REST, L.AT_ZERO):
