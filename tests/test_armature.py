@@ -160,7 +160,8 @@ def test_energy_along_a_motion(kind):
 
 
 def test_varied_machines_keep_their_rotors():
-    """A machine of its own for each lane: the bits of that machine alone."""
+    """A machine of its own for each lane: the bits of that machine alone. For "hzu" the bases of joints are prepared
+    for one machine and made by the kernel where constants vary, by sums in another order: a few roundings."""
     model = random_model("random", 8, 3, springs=True, rotors=True)
     masses = np.linspace(0.7, 1.9, 5)
     varied = model.vary("b3", mass=masses)
@@ -170,7 +171,11 @@ def test_varied_machines_keep_their_rotors():
         Qdot, Pdot = mb.System(model, method).rhs_batch(Q, P, T, parameters=varied)
         for k in range(5):
             qdot, pdot = mb.System(varied.model_of(k), method).rhs(Q[k], P[k], T)
-            assert np.array_equal(Qdot[k], qdot) and np.array_equal(Pdot[k], pdot)
+            if method == "hzu":
+                assert_close(Qdot[k], qdot, 1e-13, "qdot")
+                assert_close(Pdot[k], pdot, 1e-13, "pdot")
+            else:
+                assert np.array_equal(Qdot[k], qdot) and np.array_equal(Pdot[k], pdot)
 
 
 def test_total_momentum_with_rotors_inside():

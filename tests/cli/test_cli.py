@@ -89,7 +89,8 @@ def test_model_file_and_outputs(here, capsys):
 
 
 @pytest.mark.parametrize("words, expected", [
-    ("chain:x", "chain:N"), ("chain:0", "n: expected the number of bodies"), ("chian:20", "Did you mean 'chain:20'"), ("nosuch.json", "file"),
+    ("chain:x", "chain:N"), ("chain:0", "n: expected the number of bodies"),
+    ("chian:20", "Did you mean 'chain:20'"), ("nosuch.json", "file"),
     ("chain:2 --method abc", "emh-ldl"), ("chain:2 --integrator euler", "rk4"), ("chain:2 --rtol 0", "rtol"),
     ("chain:2 --integrator rk4 --step -1", "step"), ("chain:2 --time 0", "time"), ("chain:2 --time nan", "time"),
     ("chain:2 --output motion.txt", ".npz"), ("chain:2 --frames 1", "frames"),
