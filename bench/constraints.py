@@ -173,8 +173,10 @@ def beside_exudyn(quick: bool) -> str:
 
 def main() -> None:
     options = arguments(__doc__, publishes=True)
-    for mark, table in (("evaluations", evaluations), ("growth", growth), ("runs", runs), ("exudyn", beside_exudyn)):
-        publish(options, PAGE, f"bench/constraints.py {mark}", table(options.quick), COMMAND)
+    for mark, table in (
+            ("bench/constraints.py evaluations", evaluations), ("bench/constraints.py growth", growth),
+            ("bench/constraints.py runs", runs), ("bench/constraints.py exudyn", beside_exudyn)):
+        publish(options, PAGE, mark, table(options.quick), COMMAND)
 
 
 if __name__ == "__main__":

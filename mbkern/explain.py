@@ -76,10 +76,10 @@ def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | 
     table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
     a, sides = np.zeros((model.n_rows, model.nv)), np.zeros((model.n_rows, 3))
     for row in table:
-        n, entries, first = int(row[K.N_A]), int(row[K.A_LIST]), int(K.a_at(block) + row[K.AT_A])
+        n, entries, first = int(row[K.N_A]), int(row[K.A_LIST]), int(K.a_at(block) + row[K.AT_COEFFICIENTS])
         dofs = block[entries:entries + n * K.A_ENTRY:K.A_ENTRY].astype(int)
-        for r in range(int(row[K.COUNT])):
-            k, own = int(row[K.PUBLIC]) + r, K.scalar_row(block, int(row[K.FIRST]) + r)
+        for r in range(int(row[K.N_OWN_ROWS])):
+            k, own = int(row[K.PUBLIC]) + r, K.scalar_row(block, int(row[K.FIRST_ROW]) + r)
             a[k, dofs] = work[first + r * n:first + (r + 1) * n]
             sides[k] = work[own + K.R_B], work[own + K.R_BD], work[own + K.R_MARGIN]
     if not np.isfinite(a).all() or not np.isfinite(sides).all():

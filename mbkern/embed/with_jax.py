@@ -240,8 +240,8 @@ def _register() -> None:
     if not compiler:
         raise MbkernError("no C compiler found, which builds what XLA calls")
     rows = lazy.module("core.rows")
-    places = [f"-DJOB_{name}={getattr(rows, name)}" for name in (
-        "FUNCTION", "BLOCK", "END", "STEP", "N_INPUTS", "N_ARGUMENTS", "TIMES", "N_TIMES", "AT_CODES", "BUFFER",
+    places = [f"-DJOB_{name.removeprefix('JOB_')}={getattr(rows, name)}" for name in (
+        "JOB_FUNCTION", "BLOCK", "END", "STEP", "N_INPUTS", "N_ARGUMENTS", "TIMES", "N_TIMES", "AT_CODES", "BUFFER",
         "ARRAYS")]
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"xla{target.suffix}"

@@ -85,10 +85,10 @@ def test_pipelayer_has_the_documented_numbers():
 @pytest.mark.parametrize("n", [0, -1, 2.0, "3", None, True])
 def test_bad_counts(n):
     for make in (mb.zoo.chain, mb.zoo.carousel, mb.zoo.binary_tree, mb.zoo.random_tree):
-        with pytest.raises(ModelError, match="n: expected the number of bodies, at least 1"):
+        with pytest.raises(ModelError, match="n: expected the number of bodies, 1 to"):
             make(n)
 
 
 def test_nothing_to_draw_from():
-    with pytest.raises(ModelError, match="joints: expected at least one joint"):
+    with pytest.raises(ModelError, match="joints: expected a list of joints to draw from"):
         mb.zoo.random_tree(3, joints=[])
