@@ -134,15 +134,43 @@ class Study:
         return Claim(text, f"{'; '.join(shown)} (n = {dofs})", verdict)
 
     # ---- results on disk ----
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """The measurements of a file that `save` has written."""
+        with Path(path).open(newline="") as file:
+            return cls(tuple(Measurement(row["family"], int(row["dofs"]), int(row["bodies"]), row["method"],
+                                         row["what"], float(row["nanoseconds"])) for row in csv.DictReader(file)))
+
+    def updated(self, later: Study) -> Study:
+        """The measurements of both, in the order of this one; of a family and number of dofs that both have, the later
+        ones. So a study can be made in parts.
+
+        Examples
+        --------
+        >>> from mbkern.flops.scaling import Measurement, Study
+        >>> old, new = (Study((Measurement("chain", 1, 8, "dah", "step", ns),)) for ns in (900.0, 800.0))
+        >>> [m.nanoseconds for m in old.updated(new).measurements]
+        [800.0]
+        """
+        panels = {(m.family, m.dofs) for m in later.measurements}
+        kept = [m for m in self.measurements if (m.family, m.dofs) not in panels]
+        families = list(FAMILIES)
+        return Study(tuple(sorted([*kept, *later.measurements], key=lambda m: (families.index(m.family), m.dofs))))
+
+    def save(self, path: str | Path) -> None:
+        """Write the measurements to a CSV file, for `read`."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with Path(path).open("w", newline="") as file:
+            rows = csv.DictWriter(file, [field.name for field in fields(Measurement)])
+            rows.writeheader()
+            rows.writerows(asdict(m) for m in self.measurements)
+
     def write(self, folder: str | Path, claims: Sequence[Claim] | None = None) -> list[Path]:
         """scaling.csv, exponents.csv, claims.md and, with matplotlib, figures (PNG, SVG); returns the paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / "scaling.csv", folder / "exponents.csv", folder / "claims.md"]
-        with paths[0].open("w", newline="") as file:
-            rows = csv.DictWriter(file, [field.name for field in fields(Measurement)])
-            rows.writeheader()
-            rows.writerows(asdict(m) for m in self.measurements)
+        self.save(paths[0])
         with paths[1].open("w", newline="") as file:
             lines = csv.writer(file)
             lines.writerow(["family", "dofs", "method", "what", "exponent"])
@@ -160,18 +188,20 @@ class Study:
                 figure.savefig(paths[-1], dpi=110)
         return paths
 
-    def plot(self, what: str = EVALUATION) -> Any:
-        """Time against N, a panel for each family and number of dofs; needs matplotlib. Returns the figure."""
+    def plot(self, what: str = EVALUATION, family: str | None = None) -> Any:
+        """Time against N, a panel for each family (or this one alone) and number of dofs; needs matplotlib. Returns the
+        figure."""
         plt = pyplot()
-        families = list(dict.fromkeys(m.family for m in self.measurements))
+        families = list(dict.fromkeys(m.family for m in self.measurements)) if family is None else [family]
         dofs = sorted({m.dofs for m in self.measurements})
         methods = list(dict.fromkeys(m.method for m in self.measurements if m.what == what))
         sizes = sorted({m.bodies for m in self.measurements})
-        figure, axes = plt.subplots(len(dofs), len(families), squeeze=False, sharex=True, sharey=True,
-                                    figsize=(4.2 * len(families), 3.4 * len(dofs)), layout="constrained")
+        panels = [[(f, n) for f in families] for n in dofs] if family is None else [[(family, n) for n in dofs]]
+        figure, axes = plt.subplots(len(panels), len(panels[0]), squeeze=False, sharex=True, sharey=True,
+                                    figsize=(4.2 * len(panels[0]), 3.4 * len(panels)), layout="constrained")
         colours = dict(zip(methods, plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False))
-        for i, n in enumerate(dofs):
-            for j, family in enumerate(families):
+        for i, row in enumerate(panels):
+            for j, (family, n) in enumerate(row):
                 ax = axes[i][j]
                 for method in methods:
                     N, ns = self.times(family, n, method, what)
@@ -185,7 +215,7 @@ class Study:
                 ax.set_xticks(sizes, [str(N) for N in sizes], fontsize=7)
                 ax.minorticks_off()
                 ax.legend(fontsize=7)
-                if i == len(dofs) - 1:
+                if i == len(panels) - 1:
                     ax.set_xlabel("bodies N")
                 if j == 0:
                     ax.set_ylabel(f"microseconds per {'run of fixed steps' if what == FIXED else what}")

@@ -11,6 +11,7 @@ from ..model.model import Model
 from ..system import System
 
 ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
+FEWEST = 5  # of a call that takes longer than all its rounds should
 LONG = 2e-3  # seconds: a longer call does not notice whether its data are in the caches
 
 
@@ -24,7 +25,7 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
     ----------
     calls : dict of callables without arguments
     seconds : float
-        Time to spend on each of them.
+        Time to spend on each of them, or on the five rounds of a call that takes longer.
 
     Examples
     --------
@@ -39,8 +40,10 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
         call()
         once[name] = max(perf_counter() - start, 1e-7)
         repeats[name] = max(1, int(seconds / ROUNDS / once[name]))
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
         for name, call in calls.items():
+            if k >= FEWEST and k * once[name] > seconds:
+                continue
             if once[name] < LONG:
                 call()  # the one before has filled the caches with its own data
             again = range(repeats[name])
