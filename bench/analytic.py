@@ -187,12 +187,13 @@ def appell_table(turns, sizes):
 def case_studies(turns, put):
     """Times of the case studies, and what follows for what the paper says about them."""
     claims = []
-    for case in (cases.cart(), cases.box(), cases.satellite()):
+    for mark, case in (("bench/analytic.py cart", cases.cart()), ("bench/analytic.py box", cases.box()),
+                       ("bench/analytic.py satellite", cases.satellite())):
         counts, times, whole = measured(case, turns)
-        put(case.name, methods_table(case, counts, times, whole))
+        put(mark, methods_table(case, counts, times, whole))
         claims += [judge(case, seconds, what, chosen) for chosen in (PAPER, DEFAULT)
                    for what, seconds in (("right-hand side", times), ("run", whole))]
-    put("claims", claims_table(claims))
+    put("bench/analytic.py claims", claims_table(claims))
 
 
 def main():
@@ -201,13 +202,13 @@ def main():
     sizes = (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21))
 
     def put(mark, table):
-        publish(options, "docs/theory/analytic.md", f"bench/analytic.py {mark}", table, "python bench/analytic.py")
+        publish(options, "docs/theory/analytic.md", mark, table, "python bench/analytic.py")
 
     parts = {
         "cases": lambda: case_studies(turns, put),
-        "flops": lambda: put("flops", operations_table()),
-        "large": lambda: put("large", large_table(turns)),
-        "appell": lambda: put("appell", appell_table(turns, sizes)),
+        "flops": lambda: put("bench/analytic.py flops", operations_table()),
+        "large": lambda: put("bench/analytic.py large", large_table(turns)),
+        "appell": lambda: put("bench/analytic.py appell", appell_table(turns, sizes)),
     }
     for part, measure in parts.items():
         if options.part in (None, part):

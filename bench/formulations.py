@@ -134,12 +134,11 @@ if __name__ == "__main__":
     turns, grid = 7 if quick else 31, (1, 2, 3, 4, 6, 8, 12)
     sizes = (25, 50, 100, 200) if quick else (25, 50, 100, 200, 400, 800)
     tables = {
-        "growth": partial(growth_table, 5 if quick else 11, sizes),
-        "dynamics": partial(dynamics_table, turns, (30,) if quick else (10, 30, 100)),
-        "carousel": partial(carousel_table, turns, (10, 100) if quick else (10, 30, 100, 300)),
-        "auto": partial(auto_table, 3 if quick else 9, grid),
+        "bench/formulations.py growth": partial(growth_table, 5 if quick else 11, sizes),
+        "bench/formulations.py dynamics": partial(dynamics_table, turns, (30,) if quick else (10, 30, 100)),
+        "bench/formulations.py carousel": partial(carousel_table, turns, (10, 100) if quick else (10, 30, 100, 300)),
+        "bench/formulations.py auto": partial(auto_table, 3 if quick else 9, grid),
     }
-    for part, table in tables.items():
-        if options.part in (None, part):
-            publish(options, "docs/theory/formulations.md", f"bench/formulations.py {part}", table(),
-                    "python bench/formulations.py")
+    for mark, table in tables.items():
+        if options.part is None or mark.endswith(f" {options.part}"):
+            publish(options, "docs/theory/formulations.md", mark, table(), "python bench/formulations.py")
