@@ -115,7 +115,7 @@ def panel(text):
 def measured(options, sizes):
     """The study, and of panels that are not asked for what an earlier run has left."""
     settings = dict(sizes=sizes, peers=PEERS, integrate=options.integrate, steps=options.steps,
-                    seconds=0.005 if options.quick else 0.03)
+                    seconds=0.005 if options.quick else 0.02)
     if options.only is None:
         return study(**settings)
     file = Path(options.out) / "scaling.csv"

@@ -30,7 +30,7 @@ FAMILIES: dict[str, Callable[..., Model]] = {
 }
 EVALUATION, INTEGRATION, FIXED, STEP, CALL = "evaluation", "integration", "fixed", "step", "call"
 STEPS = 100  # of a run by RK4 with fixed steps
-PATIENCE = 0.2  # seconds: longer runs are left out
+PATIENCE = 0.1  # seconds: longer runs are left out
 FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
@@ -354,7 +354,7 @@ def study(
     integrate : bool
         Whether to time runs as well (`System.simulate`): adaptive ones over `span` seconds of motion at the tolerance
         1e-6, and RK4 with `steps` steps of a fixed size, of which the cost of a step and that of the call around the
-        steps are found apart. Runs of more than 0.2 s are left out.
+        steps are found apart. Runs of more than 0.1 s are left out.
     steps : int
         Of the runs by RK4, at least 2.
     seconds : float
@@ -387,17 +387,21 @@ def study(
             times = best_times(calls | {key: call for key, call in others.items() if call is not None}, seconds)
             found = {EVALUATION: times}
             if integrate:
-                able = [key for key in ours if 4e-9 * steps * times[key] < PATIENCE]
-                found |= _runs(models, able, span, steps, seconds)
+                found |= _runs(models, {key: times[key] for key in ours}, span, steps, seconds)
             out += [Measurement(family, n, N, name, what, ns) for what, all_times in found.items()
                     for (N, name), ns in all_times.items()]
     return Study(tuple(out))
 
 
-def _runs(models: Mapping[int, Model], able: Sequence[tuple[int, str]], span: float, steps: int,
+def _runs(models: Mapping[int, Model], evaluations: Mapping[tuple[int, str], float], span: float, steps: int,
           seconds: float) -> dict[str, dict[tuple[int, str], float]]:
-    """Nanoseconds of whole runs, and what follows for one step of RK4 and the call around the steps."""
-    adaptive = best_times({(N, name): integration(models[N], name, span) for N, name in able}, seconds)
+    """Nanoseconds of whole runs, and what follows for one step of RK4 and the call around the steps; `evaluations` are
+    those of one right-hand side."""
+    quickest = {N: name for (N, name), _ in sorted(evaluations.items(), key=lambda item: -item[1])}  # the last stays
+    needed = {N: integration(models[N], name, span)().nfev for N, name in quickest.items()}  # by all methods the same
+    adaptive = best_times({(N, name): integration(models[N], name, span) for (N, name), ns in evaluations.items()
+                           if 1e-9 * needed[N] * ns < PATIENCE}, seconds)
+    able = [key for key, ns in evaluations.items() if 4e-9 * steps * ns < PATIENCE]
     fixed = best_times({(N, name, k): fixed_steps(models[N], name, k) for N, name in able for k in (1, steps)}, seconds)
     step = {(N, name): (fixed[N, name, steps] - fixed[N, name, 1]) / (steps - 1) for N, name in able}
     return {INTEGRATION: adaptive, FIXED: {(N, name): fixed[N, name, steps] for N, name in able}, STEP: step,
@@ -414,12 +418,12 @@ def can_integrate() -> bool:
     return hasattr(System, "simulate")
 
 
-def integration(model: Model, method: str, span: float) -> Callable[[], object]:
+def integration(model: Model, method: str, span: float) -> Callable[[], Any]:
     """A call of `System.simulate` over `span` seconds from a fixed state, compiled already."""
     system: Any = System(model, method).warmup()
     q, x = some_state(system)
 
-    def call() -> object:
+    def call() -> Any:
         solution = system.simulate(q, x, (0.0, span), rtol=1e-6, atol=1e-8)
         if solution.status == "interrupted":  # ctrl-C ends the study, not only this run
             raise KeyboardInterrupt

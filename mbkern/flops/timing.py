@@ -11,7 +11,7 @@ from ..model.model import Model
 from ..system import System
 
 ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
-FEWEST = 5  # of a call that takes longer than all its rounds should
+FEWEST = 3  # of a call that takes longer than all its rounds should
 LONG = 2e-3  # seconds: a longer call does not notice whether its data are in the caches
 
 
@@ -25,7 +25,7 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
     ----------
     calls : dict of callables without arguments
     seconds : float
-        Time to spend on each of them, or on the five rounds of a call that takes longer.
+        Time to spend on each of them, or on three rounds of a call that takes longer.
 
     Examples
     --------
