@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..methods import STATE_METHODS
 from ..model import zoo
 from ..model.model import Model
 from ..system import System
@@ -397,10 +398,12 @@ def _runs(models: Mapping[int, Model], evaluations: Mapping[tuple[int, str], flo
           seconds: float) -> dict[str, dict[tuple[int, str], float]]:
     """Nanoseconds of whole runs, and what follows for one step of RK4 and the call around the steps; `evaluations` are
     those of one right-hand side."""
-    quickest = {N: name for (N, name), _ in sorted(evaluations.items(), key=lambda item: -item[1])}  # the last stays
-    needed = {N: integration(models[N], name, span)().nfev for N, name in quickest.items()}  # by all methods the same
+    # how many evaluations an adaptive run takes depends on the tree and on the variables, (q, p) or (q, u)
+    slowest_first = sorted(evaluations, key=lambda key: -evaluations[key])
+    quickest = {(N, STATE_METHODS[name].variable): name for N, name in slowest_first}  # the last one stays
+    needed = {key: integration(models[key[0]], name, span)().nfev for key, name in quickest.items()}
     adaptive = best_times({(N, name): integration(models[N], name, span) for (N, name), ns in evaluations.items()
-                           if 1e-9 * needed[N] * ns < PATIENCE}, seconds)
+                           if 1e-9 * needed[N, STATE_METHODS[name].variable] * ns < PATIENCE}, seconds)
     able = [key for key, ns in evaluations.items() if 4e-9 * steps * ns < PATIENCE]
     fixed = best_times({(N, name, k): fixed_steps(models[N], name, k) for N, name in able for k in (1, steps)}, seconds)
     step = {(N, name): (fixed[N, name, steps] - fixed[N, name, 1]) / (steps - 1) for N, name in able}
