@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from .. import files, lazy, plain
-from ..errors import IntegrationError, StateError
+from ..errors import StateError
 from ..integrate.options import INTEGRATORS
 from ..integrate.solution import Solution
 from ..methods import METHODS, STATE_METHODS
 from ..model.model import Model
 from ..system import System
-from .checks import whole, writable
+from .checks import drawable, whole, writable
 from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         raise StateError(f"--seed {options.seed}: expected a whole number, at least 0")
     writable("--output", options.output)
     writable("--view", options.view)
-    writable("--picture", options.picture)
+    drawable("--picture", options.picture)
     if not np.isfinite(options.time) or options.time == 0.0:
         raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
     model = model_named(options.model, options)
@@ -185,14 +185,9 @@ def write(solution: Solution, path: Path) -> None:
 
 def draw(solution: Solution, path: str) -> None:
     """A picture of the coordinates and the energy."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise IntegrationError(f"--picture {path}: matplotlib is not installed (pip install matplotlib)") from None
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 6), layout="constrained")
     solution.plot(axes=figure.subplots(2, 1, sharex=True))
-    try:
-        figure.savefig(path, dpi=120)
-    except ValueError as error:  # matplotlib's word for an unknown kind of file
-        raise IntegrationError(f"--picture {path}: {error}") from None
+    figure.savefig(path, dpi=120)
     print(f"drew {path}")
