@@ -2,7 +2,8 @@
 
 What is compiled once is kept on disk; the line says what it is, that this is once on a machine, and about how long it
 takes. It comes in terminals and notebooks only, and at most once for each thing that a user asked for. The environment
-variable MBKERN_ANNOUNCE ("auto", "on", "off") or :func:`announce_compiling` say otherwise.
+variable MBKERN_ANNOUNCE ("auto", "on", "off") or :func:`announce_compiling` say otherwise. Where something is compiled
+that nobody asked for by name, a line comes after the first second of it.
 
 Numba tells when it begins to compile (its event "numba:compile"): where machine code comes from the disk, nothing is
 said.
@@ -15,6 +16,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +28,7 @@ from .errors import StateError
 VARIABLE = "MBKERN_ANNOUNCE"
 SETTINGS = ("auto", "on", "off")
 SHORTEST = 1.0  # seconds that are a wait
+PAUSE = 0.25  # seconds between two things that are compiled, if they have nothing to do with each other
 
 # Processor seconds of first calls with nothing on disk, measured by bench/waits.py, which writes these tables: alone,
 # and after what comes before, of trees of hinges and of any tree.
@@ -224,22 +227,62 @@ def line(name: str, seconds: float) -> str:
             f"({VARIABLE}=off: without this line)")
 
 
+class _Unasked(threading.local):
+    """What is compiled outside of all tasks, such as kernels inside a function of the user; nobody knows how long."""
+
+    depth = 0
+    since = until = 0.0  # times of a clock: when it began, and when the last piece of it ended
+    said = False
+
+    def start(self, function: Any) -> None:
+        """A function is about to be compiled: say so once when this has gone on for more than a second."""
+        now = time.monotonic()
+        if self.depth == 0 and now - self.until > PAUSE:
+            self.since, self.said = now, False
+        self.depth += 1
+        if not self.said and now - self.since > SHORTEST and function.__module__.startswith("mbkern."):
+            self.said = True
+            if wanted():
+                print(longer_line(function.__module__.rpartition(".")[2]), file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """It is compiled."""
+        self.depth, self.until = max(self.depth - 1, 0), time.monotonic()
+
+
+_unasked = _Unasked()
+
+
+def longer_line(name: str) -> str:
+    """What is said about what nobody asked for by name.
+
+    Examples
+    --------
+    >>> from mbkern.waits import longer_line
+    >>> print(longer_line("energies"))
+    mbkern: compiling energies and what belongs to it, some seconds more (MBKERN_ANNOUNCE=off: without this line)
+    """
+    return f"mbkern: compiling {name} and what belongs to it, some seconds more ({VARIABLE}=off: without this line)"
+
+
 class _Listener(event.Listener):
     """Is told by Numba that a function is about to be compiled."""
 
     def on_start(self, event: Any) -> None:
         """Say so, if this is the first of a task."""
-        current = _now.task
-        if current is None or current.said:
-            return
-        current.said = True
-        function = event.data["dispatcher"].py_func
-        seconds = current.seconds(f"{function.__module__}.{function.__name__}")
-        if seconds > SHORTEST and wanted():
-            print(line(current.name, seconds), file=sys.stderr, flush=True)
+        current, function = _now.task, event.data["dispatcher"].py_func
+        if current is None:
+            _unasked.start(function)
+        elif not current.said:
+            current.said = True
+            seconds = current.seconds(f"{function.__module__}.{function.__name__}")
+            if seconds > SHORTEST and wanted():
+                print(line(current.name, seconds), file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""
+        if _now.task is None:
+            _unasked.end()
 
 
 event.register("numba:compile", _Listener())

@@ -88,6 +88,40 @@ def test_once_for_what_was_asked_for_and_not_for_short_waits(monkeypatch):
     assert said(monkeypatch, "simulate_batch", 0.9) == ""
 
 
+def test_what_nobody_asked_for_is_said_after_a_second(monkeypatch):
+    """Kernels inside a function of the user, for example: pieces of a second or less that add up."""
+    stream, clock = io.StringIO(), [100.0]
+    monkeypatch.setattr(waits, "_setting", "on")
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(waits.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(waits, "_unasked", waits._Unasked())
+    listener = waits._Listener()
+
+    def compiled(seconds, function=waits.line, inside=()):
+        event = SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+        listener.on_start(event)
+        for each in inside:
+            compiled(each)
+        clock[0] += seconds
+        listener.on_end(event)
+
+    compiled(0.9)
+    clock[0] += 1.0  # a pause: something else
+    compiled(0.9)
+    assert stream.getvalue() == ""
+    compiled(0.1)
+    compiled(0.1)  # more than a second has gone
+    compiled(5.0)
+    assert stream.getvalue() == waits.longer_line("waits") + "\n"
+    clock[0] += 1.0
+    compiled(3.0, said, inside=[0.6, 0.6, 0.6])  # a function of the user, in which three of ours are compiled
+    assert stream.getvalue() == 2 * (waits.longer_line("waits") + "\n")
+    clock[0] += 1.0
+    compiled(3.0, said)
+    compiled(3.0, said)  # nothing of ours
+    assert stream.getvalue().count("\n") == 2
+
+
 def test_every_wait_has_a_measured_time():
     names = {"rhs", "rhs_batch", "simulate", "dopri5", "gauss4", "stepper", "simulate_batch", "accelerations"}
     assert names <= set(waits.ALONE) == set(waits.AFTER) and set(waits.OPERATION) == set(OPERATIONS)
