@@ -4,7 +4,7 @@ examples:
   python -m mbkern                                  a chain of 20 bodies in space, 10 s
   python -m mbkern chain:100 --time 5 --rtol 1e-6
   python -m mbkern carousel:30 --integrator gauss4 --step 1e-3 --out motion.npz
-  python -m mbkern simulate robot.urdf --time 5 --view run.html --picture run.png
+  python -m mbkern simulate robot.urdf --limits soft --friction --time 5 --view run.html --picture run.png
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from .. import files, lazy, plain
 from ..errors import StateError
+from ..integrate.limits import summary
 from ..integrate.options import INTEGRATORS
 from ..integrate.solution import Solution
 from ..methods import METHODS, STATE_METHODS
@@ -47,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atol", type=float, default=1e-8, help="absolute tolerance of dopri5, default 1e-8")
     parser.add_argument("--step", type=float, metavar="S",
                         help="step of the other integrators in seconds, default 1e-3")
+    parser.add_argument("--limits", choices=("soft",), help="make springs and dampers of the limits of the joints; "
+                                                            "without, limits are noted and not kept")
+    parser.add_argument("--friction", action="store_true", help="let the friction of the joints act")
     parser.add_argument("--seed", type=whole, metavar="K",
                         help="begin at a random configuration instead of the neutral one")
     parser.add_argument("--frames", type=whole, default=1001, metavar="M", help="states in the output, default 1001")
@@ -85,7 +89,8 @@ def run(options: argparse.Namespace) -> int:
     if model.constraints:
         q0 = system.assemble(q0)
     p0 = np.zeros(model.nv) if system.variable == "u" else system.momenta(q0, np.zeros(model.nv))
-    settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step)
+    settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step,
+                                    limits=options.limits, friction=options.friction)
     print(f"{model!r}\nmethod {system.method}, integrator {options.integrator}, {options.time:g} s from rest")
     begin = time.perf_counter()
     span = 0.0, options.time * 1e-6
@@ -127,6 +132,8 @@ def report(solution: Solution, seconds: float, preparation: float) -> None:
     ]
     for name, value in rows:
         print(f"  {name:<17}{value}")
+    for line in summary(solution.notes):
+        print(f"  {line}")
 
 
 def per_evaluation(solution: Solution, seconds: float) -> str:
