@@ -19,7 +19,7 @@ ROUND = 2e-5  # seconds of one call: long beside the call itself, short beside t
 
 
 @kernel
-def repeat(address, user, y, dydt, times):  # type: ignore[no-untyped-def]
+def repeat(address, user, y, dydt, times):
     """Evaluate `times` times; `user` is the address of the frame."""
     for _ in range(times):
         call_ode(address, 0.0, y, 0, dydt, 0, user)
