@@ -57,7 +57,7 @@ def swing():
 
 def test_notes_do_not_count_what_rounding_does_at_a_limit():
     b = mb.ModelBuilder(gravity=(0, 0, 0))
-    b.add_body("a", joint=mb.prismatic("x"), mass=1.0, limits=(0.0, 0.04, 2.0))
+    b.add_body("a", joint=mb.prismatic("x"), mass=1.0, limits=(0.0, 0.04, 2.0, 5.0))
     t = np.array([0.0, 1.0])
 
     def said(x, speed):
