@@ -45,22 +45,31 @@ for name in {names}:
 Seconds = Mapping[str, tuple[float, float]]
 
 
-def seconds(names: Iterable[str], model: str) -> dict[str, tuple[float, float]]:
-    """Processor seconds of `warmup(name)`, one after the other in a new process, with nothing on disk and with all."""
+def process(names: Iterable[str], model: str, folder: str) -> list[float]:
+    """Processor seconds of `warmup(name)`, one after the other in a new process, with this cache on disk."""
     script = ONE.format(model=MODELS[model], names=list(names))
-    times = []
+    environment = dict(os.environ, NUMBA_CACHE_DIR=folder, MBKERN_ANNOUNCE="off")
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, env=environment,
+                          check=True)
+    return [float(line) for line in done.stdout.split()]
+
+
+def seconds(names: Iterable[str], model: str) -> dict[str, tuple[float, float]]:
+    """The same with nothing on disk, and with all."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, NUMBA_CACHE_DIR=folder, MBKERN_ANNOUNCE="off")
-        for _ in range(2):
-            done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True,
-                                  env=environment, check=True)
-            times.append([float(line) for line in done.stdout.split()])
-    return {name: (cold, warm) for name, cold, warm in zip(names, *times, strict=True)}
+        both = zip(process(names, model, folder), process(names, model, folder), strict=True)
+        return dict(zip(names, both, strict=True))
+
+
+def cold(names: Iterable[str], model: str) -> dict[str, float]:
+    """The same with nothing on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        return dict(zip(names, process(names, model, folder), strict=True))
 
 
 def alone(name: str, model: str) -> float:
-    """Processor seconds of a first call in a process of its own."""
-    return seconds([name], model)[name][0]
+    """Processor seconds of a first call in a process of its own, with nothing on disk."""
+    return cold([name], model)[name]
 
 
 def whole(options: Iterable[str]) -> tuple[str, float]:
@@ -108,8 +117,8 @@ def after_table(quick: bool, write: bool) -> str:
 
 def operations_table(quick: bool, write: bool) -> str:
     names = ["momenta"] if quick else list(OPERATIONS)
-    after = seconds(["rhs", *names], "any")
-    found = {name: (alone(name, "any"), after[name][0]) for name in names}
+    after = cold(["rhs", *names], "any")
+    found = {name: (alone(name, "any"), after[name]) for name in names}
     if write:
         announced("OPERATION", found)
     return markdown(["first call of", "alone", "after `rhs` and the rows above"],
