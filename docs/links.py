@@ -44,7 +44,7 @@ def missing(folder: Path) -> tuple[list[str], set[str]]:
              if "_static" not in path.relative_to(folder).parts}  # files of the theme, among them templates
     found: list[str] = []
     elsewhere: set[str] = set()
-    for path, page in pages.items():
+    for path, page in sorted(pages.items()):
         for link in sorted(page.links):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
