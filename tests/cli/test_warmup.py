@@ -1,5 +1,11 @@
 """python -m mbkern warmup: what there is to compile, in processes of its own, and what it says."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 import mbkern as mb
@@ -41,7 +47,7 @@ def test_what_others_need_comes_first():
 def test_one_model():
     model = zoo.four_bar()
     names = [job.name for stage in warming.stages(everything=True, model=model) for job in stage]
-    assert "closer" in names and "jacobian_rhs" not in names
+    assert "closer" in names and "jacobian_rhs" in names and "jvp" not in names
     assert [str(job) for stage in warming.stages(["energy"], model=model) for job in stage] == ["energy"]
 
 
@@ -57,6 +63,24 @@ def test_what_fails_is_named(capsys, monkeypatch):
     assert main(["warmup", "--jobs", "1"]) == 1
     shown = capsys.readouterr()
     assert "no_such_name of trees of hinges: warmup: expected one of" in shown.err and "0 of 1" in shown.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_at_once(tmp_path):
+    """Nothing is on disk, so that it is in the middle of a compilation of several seconds; no process is left."""
+    command = [sys.executable, "-m", "mbkern", "warmup", "rhs_batch", "--model", "pipelayer", "--jobs", "1"]
+    running = subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60.0
+    while not any(tmp_path.rglob("*")) and time.monotonic() < deadline:  # Numba has made its folder: it compiles
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does it: to all of them
+    begin = time.monotonic()
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130 and "Traceback" not in said, said
+    assert time.monotonic() - begin < 5.0
+    with pytest.raises(ProcessLookupError):  # nobody is left in its group
+        os.killpg(running.pid, 0)
 
 
 @pytest.mark.parametrize("arguments, words", [
