@@ -13,10 +13,12 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -74,11 +76,12 @@ def run(options: argparse.Namespace) -> int:
 def _compiled(stages: list[list[warming.Job]], count: int) -> Iterator[tuple[warming.Job, BaseException | None]]:
     """Jobs as they are finished, each with what went wrong; whoever stops asking ends the processes."""
     before = {*multiprocessing.active_children()}
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"))
     try:
         for stage in stages:
             try:
-                jobs = {pool.submit(warming.compile_job, job): job for job in stage}
+                with _deaf():  # processes start when they get their first job
+                    jobs = {pool.submit(warming.compile_job, job): job for job in stage}
             except BrokenProcessPool as error:
                 yield from [(job, error) for job in stage]
                 continue
@@ -92,9 +95,18 @@ def _compiled(stages: list[list[warming.Job]], count: int) -> Iterator[tuple[war
         raise
 
 
-def _ignore_interrupts() -> None:
-    """In a process that compiles: ctrl-C is for the one that shows how far it is, which ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started here never hear ctrl-C: it is for the one that shows how far it is, which ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _processors() -> int:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -65,22 +66,31 @@ def test_what_fails_is_named(capsys, monkeypatch):
     assert "no_such_name of trees of hinges: warmup: expected one of" in shown.err and "0 of 1" in shown.out
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def runs(process):
+    """Whether it does; one that has ended may still wait for somebody to notice (state Z)."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_ctrl_c_ends_it_at_once(tmp_path):
-    """Nothing is on disk, so that it is in the middle of a compilation of several seconds; no process is left."""
+    """In the middle of a compilation, as nothing is on disk; no process is left."""
     command = [sys.executable, "-m", "mbkern", "warmup", "rhs_batch", "--model", "pipelayer", "--jobs", "1"]
     running = subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + 60.0
-    while not any(tmp_path.rglob("*")) and time.monotonic() < deadline:  # Numba has made its folder: it compiles
+    children, deadline = Path(f"/proc/{running.pid}/task/{running.pid}/children"), time.monotonic() + 60.0
+    while len(children.read_text().split()) < 2 and time.monotonic() < deadline:  # one compiles, one tracks resources
         time.sleep(0.05)
+    others = children.read_text().split()
+    time.sleep(1.0)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does it: to all of them
     begin = time.monotonic()
     _, said = running.communicate(timeout=30)
-    assert running.returncode == 130 and "Traceback" not in said, said
-    assert time.monotonic() - begin < 5.0
-    with pytest.raises(ProcessLookupError):  # nobody is left in its group
-        os.killpg(running.pid, 0)
+    assert (running.returncode, said) == (130, "")
+    assert time.monotonic() - begin < 10.0  # the compilation alone takes longer
+    assert len(others) == 2 and not any(map(runs, others))
 
 
 @pytest.mark.parametrize("arguments, words", [

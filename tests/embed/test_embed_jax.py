@@ -113,8 +113,8 @@ def test_closed_loops():
     from jax.test_util import check_grads
 
     system = mb.System(mb.zoo.four_bar())
-    f = mb.embed.jax(system, "callback")
-    assert f.routes["jacobian_rhs"] == "callback"
+    f = mb.embed.jax(system)
+    assert f.routes == {"rhs": f.route, "jacobian_rhs": "callback"}
     q, u = system.consistent([0.3, 0.0, 0.0], [0.5, 0.0, 0.0])
     p, tau = system.momenta(q, u), np.array([0.3, 0.0, -0.1])
     assert np.array_equal(jax.jit(f.rhs)(q, p)[1], system.rhs(q, p)[1])
@@ -125,6 +125,8 @@ def test_closed_loops():
     assert np.allclose(np.block([list(row[:2]) for row in J]), A.matrix, rtol=1e-13, atol=1e-13)
     assert np.allclose(J[1][2], A.pdot_tau, rtol=1e-13, atol=1e-13)
     assert np.array_equal(f.jacobian_rhs(q, p, 0.0, tau), A.matrix)
+    Q, P = np.tile(q, (5, 1)), np.outer(np.arange(5.0), p)
+    assert np.array_equal(jax.vmap(f.rhs)(Q, P)[1], system.rhs_batch(Q, P)[1])
     many = jax.vmap(jax.grad(lambda q: f.rhs(q, p)[1][0]))(np.array([q, q + np.inf, q]))
     expected = system.jacobian_rhs(q, p).pdot_q[0]
     assert np.allclose(many[2], expected, rtol=1e-13, atol=1e-13) and np.isnan(many[1]).all()
