@@ -91,10 +91,6 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     if file.suffix != ".fmu":
         raise ExportError(f"path: expected a file name that ends in .fmu, got {file.name!r}")
     prefix, goal = prefix_of(file.stem), target_named(target)
-    compiler = linking.compiler(goal)
-    if not compiler:
-        raise ExportError(f"no C compiler found for {goal.triple}, which the shared library inside an FMU needs: "
-                          "install one, or name it in the environment variable CC")
     chosen, events = settings(model, parameters), as_events(events)
     state = _start(system, start)
     about = interface(model, inputs, outputs, chosen, events, state)
@@ -107,8 +103,14 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     code = maker.code()
     token = "{" + hashlib.sha256(code + version.encode() + repr(about).encode()).hexdigest()[:32] + "}"
     header = _header(maker, about, events, chosen, state, token, directions, wrenches)
-    binary = _compiled(compiler, goal, prefix, version, code, maker.text(), header)
     xml = description(version, prefix, model.name, token, about, directions, TOLERANCE, bool(model.constraints))
+    parts = _parts(prefix, version, code, maker.text(), header)
+    compiler = linking.compiler(goal)
+    if not compiler:
+        raise ExportError(f"no C compiler found for {goal.triple}, which the shared library inside an FMU needs: "
+                          "install one, or name it in the environment variable CC. "
+                          f"{_left(file, goal, prefix, version, {**parts, 'modelDescription.xml': xml.encode()})}")
+    binary = _compiled(compiler, goal, prefix, version, parts)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("modelDescription.xml", xml)
@@ -183,20 +185,43 @@ def _header(maker: Maker, about: Interface, events: Sequence[Event], chosen: Seq
     return "\n".join([*lines, ""])
 
 
-def _compiled(compiler: list[str], target: Target, prefix: str, version: str, code: bytes, library: str, header: str
-              ) -> bytes:
+def _parts(prefix: str, version: str, code: bytes, library: str, header: str) -> dict[str, bytes]:
+    """What the shared library is compiled of."""
+    sources = {name: (SOURCES / name).read_bytes() for name in ("model.c", f"fmi{version[0]}.c")}
+    return {f"{prefix}.o": code, f"{prefix}.h": library.encode(), "fmu.h": header.encode(), **sources}
+
+
+def _command(compiler: list[str], target: Target, prefix: str, version: str, made: Path) -> list[str]:
+    """What compiles it, in the folder of the parts."""
+    command = linking.link_command(compiler, target, [Path(f"fmi{version[0]}.c"), Path(f"{prefix}.o")], made)
+    hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
+    bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
+    command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-ffp-contract=off", *hidden, *bound]
+    return command
+
+
+def _left(file: Path, target: Target, prefix: str, version: str, parts: dict[str, bytes]) -> str:
+    """Write the parts of an FMU to a folder beside it; how to make it of them where there is a compiler."""
+    folder = file.with_suffix("")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"export.fmu: cannot write to {folder}: {error}") from None
+    for name, content in parts.items():
+        files.write(folder / name, content, "export.fmu")
+    place = Path("binaries") / _platform(target, version)
+    command = shlex.join(_command(["cc"], target, prefix, version, place / f"{prefix}{target.suffix}"))
+    return (f"Its parts are in {folder}; where there is a compiler, this makes it: cd {shlex.quote(str(folder))} && "
+            f"mkdir -p {place} && {command} && zip -r ../{file.name} modelDescription.xml binaries")
+
+
+def _compiled(compiler: list[str], target: Target, prefix: str, version: str, parts: dict[str, bytes]) -> bytes:
     """The shared library."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / f"{prefix}.o").write_bytes(code)
-        (folder / f"{prefix}.h").write_text(library, encoding="utf-8")
-        (folder / "fmu.h").write_text(header, encoding="utf-8")
-        for source in ("model.c", "fmi2.c", "fmi3.c"):
-            (folder / source).write_text((SOURCES / source).read_text(encoding="utf-8"), encoding="utf-8")
-        made, parts = folder / f"{prefix}{target.suffix}", [folder / f"fmi{version[0]}.c", folder / f"{prefix}.o"]
-        command = linking.link_command(compiler, target, parts, made)
-        hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
-        bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
-        command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-ffp-contract=off", *hidden, *bound]
-        linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})")
+        for part, content in parts.items():
+            (folder / part).write_bytes(content)
+        made = folder / f"{prefix}{target.suffix}"
+        command = _command(compiler, target, prefix, version, made)
+        linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})", folder)
         return made.read_bytes()

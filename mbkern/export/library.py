@@ -125,7 +125,7 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
         The processor: "native" (this one), "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64". The bits of the
         results are the same on all of them. Without fused multiply-add ("x86-64", "x86-64-v2") it is many times slower.
     batch : bool
-        Write each operation for many states, too: `arm_rhs_batch`.
+        Write each operation for many states, too: `arm_rhs_batch`. (Not `jacobian_rhs` of models with constraints.)
     parameters : sequence of str
         Constants that a program may set while it runs: "gravity", "boom.mass", "boom.com", "boom.inertia",
         "boom.stiffness", "boom.damping", "boom.armature".
