@@ -38,8 +38,20 @@ QUICK = (
 )
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the quick set."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Share files out to processes, the longest first."""
+    from longest_first import LongestFirst
+
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark the quick set; in processes that share the tests, the longest first."""
+    if hasattr(config, "workerinput"):
+        from longest_first import rank
+
+        items.sort(key=lambda item: rank(item.nodeid))
     for item in items:
         place = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
         if place in QUICK and not item.get_closest_marker("slow"):

@@ -24,6 +24,7 @@ from ..integrate.tangents import in_coordinates, refuse_failed, unit_state
 from ..locks import COMPILING
 from ..model.checks import number, several, show
 from ..model.model import Model
+from ..model.rigid import of_unit_mass
 from ..workspace import places
 from .desk import Desk
 from .kernels import desk as D
@@ -423,4 +424,4 @@ def _constant(model: Model, gradient: Array, name: str) -> Any:
         return G
     if what == "com":  # the first moment is m c, the inertia about the origin J + m (c.c - c c^T)
         return spec.mass * (by_moment + 2.0 * (np.trace(G) * c - G @ c))
-    return float(own[0] + by_moment @ c + np.sum(G * ((c @ c) * np.eye(3) - np.outer(c, c))))
+    return float(own[0] + by_moment @ c + np.sum(G * of_unit_mass(c)))
