@@ -46,6 +46,12 @@ def pytest_xdist_make_scheduler(config, log):
     return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples are those of the package: files of tests have none, and to look for them takes seconds."""
+    return [found for found in (yield) if not isinstance(found, pytest.Module) or type(found) is pytest.Module]
+
+
 def pytest_collection_modifyitems(config, items):
     """Mark the quick set; in processes that share the tests, the longest first."""
     if hasattr(config, "workerinput"):

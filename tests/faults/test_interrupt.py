@@ -85,33 +85,3 @@ except KeyboardInterrupt:
     print("raised", 0 < len(sizes) < 16)
 """)
     assert found == "raised True"
-
-
-STUDIES = ALARM + """
-import sys, time
-system = mb.System(mb.zoo.chain(2), "emh-ldl")
-q, p = [1.5, 2.0], [0.0, 0.0]
-loss = lambda t, q, p: (float(np.sum(q**2)), 2.0 * q, 0.0 * p)
-studies = {  # each for some seconds of the motion: a few to compile, and more than anybody waits for
-    "lyapunov": lambda T: mb.chaos.lyapunov(system, q, p, T, count=1, interval=0.1, step=0.02),
-    "gradient": lambda T: mb.gradient(loss, system, q, p, (0.0, T), integrator="rk4", step=1e-3),
-    "poincare": lambda T: mb.orbits.poincare(system, q, p, system.model.body_names[0], 10**9, longest=1e4 * T),
-    "periodic": lambda T: mb.orbits.periodic(system, q, p, T, integrator="gauss4", step=1e-3),
-}
-for name, study in studies.items():
-    try:
-        study(0.1)
-    except mb.errors.MbkernError:
-        pass  # no crossings, no orbit in that time
-    interrupt_after(0.4)
-    begin = time.perf_counter()
-    try:
-        study(2000.0)
-        print(name, "went on")
-    except KeyboardInterrupt:
-        print(name, "ended" if time.perf_counter() - begin < 10.0 else "ended late")
-"""
-
-
-def test_studies_of_many_runs_end():
-    assert printed(STUDIES).split("\n") == ["lyapunov ended", "gradient ended", "poincare ended", "periodic ended"]
