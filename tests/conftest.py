@@ -55,9 +55,10 @@ def pytest_collect_file():
 def pytest_collection_modifyitems(config, items):
     """Mark the quick set; in processes that share the tests, the longest first."""
     if hasattr(config, "workerinput"):
-        from longest_first import rank
+        from longest_first import in_turn
 
-        items.sort(key=lambda item: rank(item.nodeid))
+        turns = in_turn([item.nodeid for item in items])
+        items.sort(key=lambda item: turns[item.nodeid])
     for item in items:
         place = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
         if place in QUICK and not item.get_closest_marker("slow"):
