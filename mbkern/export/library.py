@@ -18,7 +18,7 @@ from ..core import constants as L
 from ..core.jit import SOURCE_STAMP
 from ..errors import ExportError, ExportWarning
 from ..inputs import Array
-from ..methods import CONSTRAINED_ACCELERATION, acceleration_named
+from ..methods import CONSTRAINED_ACCELERATION, INVERTING_METHODS, acceleration_named
 from ..model.checks import several
 from ..model.constraints import UserRows
 from ..model.drives import Function as FunctionDrive
@@ -228,7 +228,7 @@ class Maker:
         self.names, self.batch, self.parameters, self.events = operations, batch, parameters, events
         method = system.binding.method
         if any(setting.what in ("mass", "com", "inertia") for setting in parameters) and (
-                method.needs_inertias or method.may_lose_digits):
+                method.name in INVERTING_METHODS):
             raise ExportError(f"parameters: method {method.name!r} keeps inverted inertias, which cannot be set at run "
                               'time; use System(model, "emh-ldl")')
         block = base_block(self.model, parameters)
