@@ -40,6 +40,8 @@ from mbkern.flops.scaling import (
 
 PAGE, PICTURES = "docs/theory/scaling.md", ROOT / "docs" / "_static" / "scaling"
 DOFS = (1, 2, 3, 6)
+TITLES = {FIXED: "runs of RK4", STEP: "one step of RK4", CALL: "what a run costs beside its steps",
+          INTEGRATION: "adaptive runs"}
 
 PINOCCHIO_LIMIT = 260  # dofs: its data hold tensors of dofs^3 numbers, half a gigabyte here
 
@@ -126,14 +128,26 @@ def measured(options, sizes):
     return result
 
 
-def publish_figures(result):
-    """The figures of the page, as SVG with text as text, which makes them small."""
+def picture(result, what, family=None):
+    """A figure for the page, as SVG with text as text, which makes it small; the line of Markdown that shows it."""
     plt = pyplot()
-    plt.rcParams["svg.fonttype"], plt.rcParams["svg.hashsalt"] = "none", "mbkern"
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    for name, what, family in [*((f"{FIXED}_{f.replace(' ', '_')}", FIXED, f) for f in FAMILIES), (STEP, STEP, None),
-                               (CALL, CALL, None), (INTEGRATION, INTEGRATION, None)]:
-        result.plot(what, family).savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
+    name = what if family is None else f"{what}_{family.replace(' ', '_')}"
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mbkern"}):
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        figure = result.plot(what, family)
+        figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
+        plt.close(figure)
+    return f"![{TITLES[what]}{f', {family}' if family else ''}](../_static/scaling/{name}.svg)"
+
+
+def publish_runs(options, result, most, command):
+    """Table of steps and figures of runs."""
+    publish(options, PAGE, "bench/scaling.py steps", "\n\n".join(
+        [steps_table(result, most), *(picture(result, what) for what in (STEP, CALL) if options.write)]), command)
+    if options.write:
+        figures = [picture(result, FIXED, family) for family in FAMILIES]
+        publish(options, PAGE, "bench/scaling.py runs", "\n\n".join(figures), command)
+        publish(options, PAGE, "bench/scaling.py adaptive", picture(result, INTEGRATION), command)
 
 
 def main():
@@ -161,9 +175,7 @@ def main():
     command = " ".join(["python bench/scaling.py", *(["--quick"] if options.quick else []), "--integrate"])
     publish(options, PAGE, "bench/scaling.py claims", claims_table(claims), command)
     if options.integrate:
-        publish(options, PAGE, "bench/scaling.py steps", steps_table(result, max(sizes)), command)
-    if options.write:
-        publish_figures(result)
+        publish_runs(options, result, max(sizes), command)
     for path in result.write(options.out, claims):
         print(path)
 

@@ -216,7 +216,8 @@ class Study:
                 ax.grid(True, which="major", lw=0.3)
                 ax.set_xticks(sizes, [str(N) for N in sizes], fontsize=7)
                 ax.minorticks_off()
-                ax.legend(fontsize=7)
+                if ax.lines:  # of a study in parts, a panel may still be empty
+                    ax.legend(fontsize=7)
                 if i == len(panels) - 1:
                     ax.set_xlabel("bodies N")
                 if j == 0:
