@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import event
-
+from .core.toolchain import parts
 from .errors import StateError
 
 VARIABLE = "MBKERN_ANNOUNCE"
@@ -175,21 +174,15 @@ def line(name: str, seconds: float) -> str:
             f"({VARIABLE}=off: without this line)")
 
 
-class _Listener(event.Listener):
-    """Is told by Numba that a function is about to be compiled."""
-
-    def on_start(self, event: Any) -> None:
-        """Say so, if this is the first of a task."""
-        current = _now.task
-        if current is None or current.said:
-            return
-        current.said = True
-        seconds = current.seconds()
-        if seconds > SHORTEST and wanted():
-            print(line(current.name, seconds), file=sys.stderr, flush=True)
-
-    def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+def _compiling() -> None:
+    """A function is about to be compiled: say so, if it is the first of a task."""
+    current = _now.task
+    if current is None or current.said:
+        return
+    current.said = True
+    seconds = current.seconds()
+    if seconds > SHORTEST and wanted():
+        print(line(current.name, seconds), file=sys.stderr, flush=True)
 
 
-event.register("numba:compile", _Listener())
+parts.when_compiling(_compiling)

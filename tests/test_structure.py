@@ -70,3 +70,12 @@ def test_the_model_knows_nothing_of_those_who_use_it():
     above = "(?:inputs|system|integrate|batch|embed|methods)"
     imports = re.compile(rf"^(?:from \.\.{above}\b|from \.\. import .*\b{above}\b)", re.MULTILINE)
     assert [path.name for path in (HERE / "model").glob("*.py") if imports.search(path.read_text())] == []
+
+
+def test_private_parts_of_numba_are_in_one_file():
+    """Of `numba.core` and its like nobody else imports anything; events of the compiler are documented by Numba."""
+    private = re.compile(r"^\s*(?:from|import) numba\.(?!extending\b)|^\s*from numba import .*\b(?:_\w+|core)\b",
+                         re.MULTILINE)
+    found = {path.relative_to(HERE).as_posix(): private.findall(path.read_text()) for path in HERE.rglob("*.py")}
+    assert {name for name, lines in found.items() if lines} == {"core/numba_private.py", "core/numba_public.py"}
+    assert [line.strip() for line in found["core/numba_public.py"]] == ["from numba."]  # the events
