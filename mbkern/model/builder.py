@@ -20,6 +20,7 @@ from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _ZEROS = [(0.0,) * n for n in range(MAX_FREEDOMS + 1)]
+_new = tuple.__new__  # of a named tuple: half of the time of the call of its class
 
 
 class ModelBuilder(ConstraintBuilder):
@@ -281,7 +282,7 @@ class ModelBuilder(ConstraintBuilder):
         place = [0] * len(order) + [-1]  # of the ground
         for new, old in enumerate(order):
             place[old] = new
-        bodies = tuple([Body(names[old], place[parents[old]], *fields[old]) for old in order])
+        bodies = tuple([_new(Body, (names[old], place[parents[old]], *fields[old])) for old in order])
         _check_something_moves(bodies)
         number = {WORLD: -1} | {body.name: i for i, body in enumerate(bodies)} if self._frames or self._visuals else {}
         constraints = self._made_constraints(bodies, joint_names(bodies)[0]) if self._constraints else ()

@@ -101,7 +101,7 @@ def interface() -> NDArray[np.int64]:
     for place, thing in _OBJECTS.items():
         table[place] = id(thing)
     for place, name in _FUNCTIONS.items():
-        table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     table[NEW_ARRAY] = _new_array()
     table[KIND_OF_FLOAT64] = _word(id(np.dtype(np.float64)) + DTYPE_KIND) & KIND_MASK
     return table
