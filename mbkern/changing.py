@@ -118,10 +118,30 @@ def _define(op, f):
         return (lambda a, b: f(value_of(a), rate_of(a), value_of(b), rate_of(b))) if known else None
 
 
-_define(operator.add, njit(lambda x, dx, y, dy: pair(x + y, dx + dy)))
-_define(operator.sub, njit(lambda x, dx, y, dy: pair(x - y, dx - dy)))
-_define(operator.mul, njit(lambda x, dx, y, dy: pair(x * y, x * dy + y * dx)))
-_define(operator.truediv, njit(lambda x, dx, y, dy: pair(x / y, (dx - x / y * dy) / y), error_model="numpy"))
+@njit
+def _sum(x, dx, y, dy):
+    return pair(x + y, dx + dy)
+
+
+@njit
+def _difference(x, dx, y, dy):
+    return pair(x - y, dx - dy)
+
+
+@njit
+def _product(x, dx, y, dy):
+    return pair(x * y, x * dy + y * dx)
+
+
+@njit(error_model="numpy")
+def _quotient(x, dx, y, dy):
+    z = x / y
+    return pair(z, (dx - z * dy) / y)
+
+
+for _op, _f in ((operator.add, _sum), (operator.sub, _difference), (operator.mul, _product),
+                (operator.truediv, _quotient)):
+    _define(_op, _f)
 
 
 @overload(operator.neg)
@@ -129,4 +149,14 @@ def _negative(x):
     return (lambda x: pair(-_value(x), -_rate(x))) if _one(x) else None
 
 
-teach(Changing, value_of, njit(lambda x, z, slope: pair(z, slope * _rate(x))), njit(lambda x: _rate(x) != 0.0))
+@njit
+def _chained(x, z, slope):
+    return pair(z, slope * _rate(x))
+
+
+@njit
+def _changes(x):
+    return _rate(x) != 0.0
+
+
+teach(Changing, value_of, _chained, _changes)
