@@ -94,8 +94,8 @@ def test_calls_of_building(work, joints, limit):
     assert calls_per_body(work, described(FEW, joints), described(MANY, joints)) <= limit
 
 
-@pytest.mark.parametrize(("work", "limit"), [(mb.Model.to_json, 56), (
-    lambda model: mb.Model.from_json(model.text), 124)])
+@pytest.mark.parametrize(("work", "limit"), [(mb.Model.to_json, 36), (
+    lambda model: mb.Model.from_json(model.text), 102)])
 def test_calls_of_files(work, limit):
     few, many = (described(n, one_joint).build() for n in (FEW, MANY))
     for model in (few, many):
