@@ -826,7 +826,11 @@ class Operations:
         >>> system.jacobian([0.0], "tool", axes="local-world-aligned").T
         array([[0., 1., 0., 0., 0., 1.]])
         """
-        return self._runs.jacobian(t, out, q, self._frame(frame, axes))
+        try:  # as `_frame` does, without the call: a tenth of the time for seven bodies
+            numbers = self._frame_numbers[frame, axes]
+        except (KeyError, TypeError):
+            numbers = self._frame(frame, axes)
+        return self._runs.jacobian(t, out, q, numbers)
 
     def jacobian_dot_u(self, q: ArrayLike, u: ArrayLike, frame: str, t: float = 0.0, *, axes: str = "world",
                        out: Array | None = None) -> Array:
