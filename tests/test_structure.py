@@ -1,6 +1,7 @@
 """The rooms of the package: nobody reaches into the private parts of others, names of places have one meaning."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -73,9 +74,18 @@ def test_the_model_knows_nothing_of_those_who_use_it():
 
 
 def test_private_parts_of_numba_are_in_one_file():
-    """Of `numba.core` and its like nobody else imports anything; events of the compiler are documented by Numba."""
+    """Of `numba.core` and its like nobody else imports anything but events of the compiler, which Numba documents."""
     private = re.compile(r"^\s*(?:from|import) numba\.(?!extending\b)|^\s*from numba import .*\b(?:_\w+|core)\b",
                          re.MULTILINE)
     found = {path.relative_to(HERE).as_posix(): private.findall(path.read_text()) for path in HERE.rglob("*.py")}
-    assert {name for name, lines in found.items() if lines} == {"core/numba_private.py", "core/numba_public.py"}
-    assert [line.strip() for line in found["core/numba_public.py"]] == ["from numba."]  # the events
+    assert {name for name, lines in found.items() if lines} == {"core/numba_private.py", "waits.py"}
+    assert "from numba.core import event\n" in (HERE / "waits.py").read_text() and len(found["waits.py"]) == 1
+
+
+def test_lists_of_test_files_name_files():
+    """Of the quick set, and of the order in which tests are shared out."""
+    tests = Path(__file__).parent
+    named = [*importlib.import_module("longest_first").LONGEST]
+    named += [f"tests/{name}" for name in re.findall(r'"([\w/]+\.py)"', (tests / "conftest.py").read_text())]
+    assert len(named) > 40
+    assert not [name for name in named if not (tests.parent / name.partition("::")[0]).exists()]

@@ -45,8 +45,6 @@ from numba.core.types.functions import BaseFunction
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from .numba_public import when_compiling as when_compiling  # documented by Numba
-
 NEEDED = (
     (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (_dynfunc, "make_function"), (rtsys, "initialize"),
     (typed_passes, "NativeLowering"), (typed_passes.NativeLowering, "lowering_class"), (Lower, "setup_function"),

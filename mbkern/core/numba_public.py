@@ -130,21 +130,3 @@ def succeeds(f, arguments):
     except Exception:
         return False
     return True
-
-
-# ---- news ------------------------------------------------------------------------------------------------------------
-def when_compiling(say):
-    """Let Numba call say() before it compiles a function. Its events are documented; one without them says nothing."""
-    try:
-        from numba.core import event
-    except ImportError:
-        return
-
-    class Listener(event.Listener):
-        def on_start(self, event):
-            say()
-
-        def on_end(self, event):
-            """Nothing to say."""
-
-    event.register("numba:compile", Listener())
