@@ -31,8 +31,11 @@ from .number import get, magnitude, put, smaller, whole
 from .spatial import ZERO6, add6, axpy6, dot6, minus_cross, shift_force
 
 # Of the diagonal of G: far below its eigenvalues, and far above rounding, of which sigma has a part 1 / rho along
-# redundant rows; integrators see that in P, and with 1e-12 their steps collapse.
-RHO = 1e-10
+# redundant rows, which is noise in P. With 1e-10 steps near singular poses came down to where rounding decides.
+RHO = 1e-8
+# The same for closing loops whose rows depend on each other where they are closed alone: off by d, the rows that were
+# redundant have eigenvalues d^2 and a say in where to go, along the motion of the machine. This much has none of it.
+RHO_OF_REDUNDANT = 1e-5
 ROUNDS = 3  # what is left falls by rho / g each time
 FLOOR = 1e-280  # a row without coefficients has a pivot too
 CONFLICT = 1e-5  # of the terms of all a u + b: what may be left of one, near a singular pose more than rounding
@@ -160,7 +163,7 @@ def put_products(block, row, pair, work):
 
 
 @apart
-def put_factor(block, work):
+def put_factor(block, rho, work):
     """G + rho = L D L^T, row by row; D has its place with the rows, L that of G."""
     m = head(block, N_ROWS)
     mean = get(work, zero_at(block))
@@ -173,16 +176,16 @@ def put_factor(block, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         for r in range(whole(block, row + N_OWN_ROWS)):
-            put_factor_row(block, row, r, mean, work)
+            put_factor_row(block, row, r, rho, mean, work)
 
 
 @apart
-def put_factor_row(block, row, r, mean, work):
+def put_factor_row(block, row, r, rho, mean, work):
     """One row: x_j = G_ij - sum over k of L_jk x_k,  L_ij = x_j / D_j,  D_i = G_ii + rho - sum over j of L_ij x_j."""
     width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW), factor_row(block, row, r)
     rows, list_at = scalar_row(block, 0), whole(block, row + COLUMN_LIST)
     pivot = get(work, at + width + r)
-    pivot = pivot + (RHO * pivot + (RHO * RHO * mean + FLOOR))
+    pivot = pivot + (rho * pivot + (rho * rho * mean + FLOOR))
     for t in range(width + r):
         j = whole(block, list_at + t) if t < width else first + t - width
         x = get(work, at + t) - product(block, j, rows, work)

@@ -301,9 +301,11 @@ class Maker:
         closing: list[str] = []  # of constraints: what puts a state right after a step, and what that calls
         if model.constraints:
             calls = lazy.module("core.constrained_calls")
-            ode, rhs = calls.ode, FLOW.compiled.one
+            locks = self.system.locks_when_open
+            ode, rhs = calls.ode_closed if locks else calls.ode, FLOW.compiled.one
+            closer = CONSTRAINT_OPERATIONS["closer_of_redundant" if locks else "closer"]
             closing = [self._piece(made) for made in (calls.settle, CONSTRAINT_OPERATIONS["true_momenta"].compiled.one,
-                                                      CONSTRAINT_OPERATIONS["closer"].compiled.one)]
+                                                      closer.compiled.one)]
         quaternions = int(self.block[L.N_QUATERNIONS])
         self.needed = max(self.needed, plan.QUATERNIONS + quaternions + plan.NUM + plan.VECTORS * (model.nq + model.nv)
                           + self.block.size + self.work_size + places.loads_size(self.block))
