@@ -265,8 +265,6 @@ OPERATIONS = _table(
 
 _G = "m, m^2 / m, or the unit of the coordinates; 0 of rows that are not holonomic"
 
-_CLOSED = result("closed", ("nq",), "configuration; quaternions are not of length one")
-
 #: Operations of models with constraints.
 CONSTRAINT_OPERATIONS = _table(
     Operation("constraint_residuals", "how far the constraints are from being satisfied", "constrained_sweeps",
@@ -284,9 +282,7 @@ CONSTRAINT_OPERATIONS = _table(
     Operation("true_momenta", "momenta that satisfy the constraints, up to a gauge the given ones",
               "constrained_sweeps", "gauge", (Q, P), (result("p", ("nv",), "kg m/s and kg m^2/s"),)),
     Operation("closer", "one step of Newton towards closed loops", "constrained_sweeps", "close", (Q,),
-              (_CLOSED,)),
-    Operation("closer_of_redundant", "the same where rows depend on each other on closed loops alone",
-              "constrained_sweeps", "close_redundant", (Q,), (_CLOSED,)),
+              (result("closed", ("nq",), "configuration; quaternions are not of length one"),)),
 )
 #: What integrators use: momenta up to a gauge.
 FLOW = Operation("constrained_flow", "rates of a state up to a gauge of its momenta", "constrained_sweeps", "flow",

@@ -16,17 +16,11 @@ from ..system import System
 from . import inputs
 from .operations import BatchCall, rows_of
 
-
-def _frame_acceleration(s: System, t: float, q: Any, p: Any, tau: Any, wrench: Any, frame: Any) -> Any:
-    tau, wrench = s._with_constraint_forces(q, p, t, tau, wrench)
-    return s._run_with("frame_acceleration", t, None, q=q, p=p, tau=tau, wrench=wrench, frame=frame)
-
-
 #: Name -> the call for one state, of (system, t, inputs of the operation in their order).
 OF_ONE: dict[str, Callable[..., Any]] = {
     "reactions": lambda s, t, q, p, tau, wrench: s.reactions(q, p, t, tau, wrench),
     "body_accelerations": lambda s, t, q, p, tau, wrench: s.body_accelerations(q, p, t, tau, wrench),
-    "frame_acceleration": _frame_acceleration,
+    "frame_acceleration": lambda s, t, q, p, tau, wrench, n: s.acceleration_of_numbered(q, p, n, t, tau, wrench),
     "jacobian_rhs": lambda s, t, q, p, wrench: s.jacobian_rhs(q, p, t, None, wrench).matrix,
     "jvp": lambda s, t, q, p, dq, dp, wrench: s.jvp(q, p, dq, dp, t, None, wrench),
     "vjp": lambda s, t, q, p, gu, gp, wrench: s.vjp(q, p, gu, gp, t, None, wrench),

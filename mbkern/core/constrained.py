@@ -24,9 +24,7 @@ from .constraint_layout import (
     adot_at, constraint_row, frames_row, head, results_at, scalar_row,
 )
 from .constraint_rows import put_rates, put_rows, put_time_parts
-from .constraint_solve import (
-    RHO, RHO_OF_REDUNDANT, add_products, back, forth, put_factor, put_gram, put_half_solutions, refine,
-)
+from .constraint_solve import add_products, back, forth, put_factor, put_gram, put_half_solutions, refine
 from .factorization import factor
 from .forces import add_joint_forces
 from .jit import apart, inline
@@ -61,13 +59,13 @@ def place(block, q, work):
 
 
 @apart
-def prepare(block, q, rho, work):
+def prepare(block, q, work):
     """The same, and G with its factor."""
     place(block, q, work)
     put_time_parts(block, work)
     put_half_solutions(block, work)
     put_gram(block, work)
-    put_factor(block, rho, work)
+    put_factor(block, work)
 
 
 @inline
@@ -97,7 +95,7 @@ def put_speeds(block, q, P, work):
 @apart
 def gauge(block, q, P, p, work):
     """The true momenta p = P - a^T sigma."""
-    prepare(block, q, RHO, work)
+    prepare(block, q, work)
     put_speeds(block, q, P, work)
     for j in range(whole(block, NV)):
         put(p, j, get(P, j))
@@ -105,9 +103,9 @@ def gauge(block, q, P, p, work):
 
 
 @apart
-def close(block, q, rho, closed, work):
+def close(block, q, closed, work):
     """One step of Newton towards a configuration that satisfies the holonomic rows, the shortest in kinetic energy."""
-    prepare(block, q, rho, work)
+    prepare(block, q, work)
     nv, x, step = whole(block, NV), tail(work, vector_at(block, 0)), tail(work, vector_at(block, 1))
     for j in range(nv):
         put(x, j, 0.0)
@@ -123,7 +121,7 @@ def close(block, q, rho, closed, work):
 @apart
 def put_flow(block, q, P, tau, qdot, Pdot, work):
     """qdot and Pdot for sigma' = -lambda."""
-    prepare(block, q, RHO, work)
+    prepare(block, q, work)
     put_speeds(block, q, P, work)
     put_momentum_rates(block, q, tau, qdot, Pdot, work)
     put_row_rates(block, q, tail(work, speeds_at(block)), work)
@@ -193,7 +191,7 @@ def put_right_side(block, q, p, tau, qdot, pdot, work):
 @apart
 def put_accelerations(block, q, u, tau, udot, work):
     """Joint accelerations for joint speeds that satisfy the constraints."""
-    prepare(block, q, RHO, work)
+    prepare(block, q, work)
     put_row_rates(block, q, u, work)
     put_tree_frames(block, q, work)
     put_multipliers(block, q, u, tau, work)
@@ -293,7 +291,7 @@ def add_wrench(block, c, body, place_in_node, axes, k, sign, wrenches, work):
 @apart
 def put_forces(block, q, p, tau, work):
     """-lambda of all rows in the place of sigma."""
-    prepare(block, q, RHO, work)
+    prepare(block, q, work)
     put_speeds(block, q, p, work)
     put_row_rates(block, q, tail(work, speeds_at(block)), work)
     put_tree_frames(block, q, work)
@@ -301,8 +299,8 @@ def put_forces(block, q, p, tau, work):
 
 
 # ---- all of it as one function, which is compiled once and called by its address ----
-FLOW, RIGHT_SIDE, ACCELERATIONS, GAUGE, CLOSE, CLOSE_REDUNDANT = 0, 1, 2, 3, 4, 5
-RESIDUALS, MATRIX, MATRIX_RATE, MULTIPLIERS, WRENCHES = 6, 7, 8, 9, 10
+FLOW, RIGHT_SIDE, ACCELERATIONS, GAUGE, CLOSE, RESIDUALS, MATRIX, MATRIX_RATE, MULTIPLIERS, WRENCHES = (
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 
 
 @apart
@@ -317,9 +315,7 @@ def engine(action, block, work, q, x, tau, out, second):
     elif action == GAUGE:
         gauge(block, q, x, out, work)
     elif action == CLOSE:
-        close(block, q, RHO, out, work)
-    elif action == CLOSE_REDUNDANT:
-        close(block, q, RHO_OF_REDUNDANT, out, work)
+        close(block, q, out, work)
     elif action == RESIDUALS:
         residuals(block, q, out, work)
     elif action == MATRIX:

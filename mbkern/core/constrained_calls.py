@@ -5,12 +5,12 @@
     void settle(double t, const double *y, double *out, void *user)     out = (q, p): loops closed, true p
     void reveal(double t, const double *y, double *out, void *user)     out = (q, p): true p alone
 
-`user` is a frame (:mod:`.cabi`) that has the addresses of the operations "true_momenta" (GAUGE_CALL) and "closer" or
-"closer_of_redundant" (CLOSE_CALL). Forces of the user see true momenta.
+`user` is a frame (:mod:`.cabi`) that has the addresses of the operations "true_momenta" (GAUGE_CALL) and "closer"
+(CLOSE_CALL). Forces of the user see true momenta.
 
 `ode_closed` is `ode` at the closed configuration near q. On closed loops the two are the same field, so integrators
 keep their order. Off them, where stages of a step are, they differ for machines such as Bricard's, whose rows depend on
-each other on closed loops alone: with one row too many the machine is locked there.
+each other on closed loops alone: with one row too many the machine is locked there. It marks its frame (LOCKS).
 """
 
 from math import sqrt
@@ -18,10 +18,10 @@ from math import sqrt
 from .arguments import call_operation, data_of, integers_at, stack_words
 from .cabi import ODE, evaluate, finish, joint_forces, opened
 from .checks import OK
-from .constraint_layout import results_at
+from .constraint_layout import LOCKS, results_at
 from .jit import c_function, exact
 from .joints import quaternion_place
-from .layout import CLOSE_CALL, GAUGE_CALL, N_NODES, NV, STATUS, TAU_CALL, WRENCH_CALL, node_row
+from .layout import AT_CONSTRAINTS, CLOSE_CALL, GAUGE_CALL, N_NODES, NV, STATUS, TAU_CALL, WRENCH_CALL, node_row
 from .number import array_at, get, put, whole
 
 CLOSINGS = 2  # steps of Newton: drift within a step is small, so that its square is rounding
@@ -88,6 +88,7 @@ def ode(t, y, dydt, user):
 def ode_closed(t, y, dydt, user):
     frame, work, q, P, qdot, Pdot = opened(y, dydt, user)
     put(frame, STATUS, OK)
+    put(frame, whole(frame, AT_CONSTRAINTS) + LOCKS, 1.0)
     closed = configuration_room(frame, q, work)
     code = call_close(frame, t, q, closed, work)
     if code == OK:

@@ -6,8 +6,7 @@ machines: what is long is compiled once, not with every operation.
 
 from .columns import tail
 from .constrained import (
-    ACCELERATIONS, CLOSE, CLOSE_REDUNDANT, FLOW, GAUGE, MATRIX, MATRIX_RATE, MULTIPLIERS, RESIDUALS, RIGHT_SIDE,
-    WRENCHES, engine,
+    ACCELERATIONS, CLOSE, FLOW, GAUGE, MATRIX, MATRIX_RATE, MULTIPLIERS, RESIDUALS, RIGHT_SIDE, WRENCHES, engine,
 )
 from .constraint_layout import results_at
 from .jit import PLAIN, inline, kernel
@@ -74,12 +73,6 @@ def gauge(block, q, P, p, work):
 def close(block, q, closed, work):
     """One step of Newton towards closed loops."""
     call_engine(CLOSE, block, work, q, q, q, closed, closed)
-
-
-@inline
-def close_redundant(block, q, closed, work):
-    """The same where rows depend on each other on closed loops alone."""
-    call_engine(CLOSE_REDUNDANT, block, work, q, q, q, closed, closed)
 
 
 @inline

@@ -301,11 +301,9 @@ class Maker:
         closing: list[str] = []  # of constraints: what puts a state right after a step, and what that calls
         if model.constraints:
             calls = lazy.module("core.constrained_calls")
-            locks = self.system.locks_when_open
-            ode, rhs = calls.ode_closed if locks else calls.ode, FLOW.compiled.one
-            closer = CONSTRAINT_OPERATIONS["closer_of_redundant" if locks else "closer"]
+            ode, rhs = calls.ode_closed if self.system.locks_when_open else calls.ode, FLOW.compiled.one
             closing = [self._piece(made) for made in (calls.settle, CONSTRAINT_OPERATIONS["true_momenta"].compiled.one,
-                                                      closer.compiled.one)]
+                                                      CONSTRAINT_OPERATIONS["closer"].compiled.one)]
         quaternions = int(self.block[L.N_QUATERNIONS])
         self.needed = max(self.needed, plan.QUATERNIONS + quaternions + plan.NUM + plan.VECTORS * (model.nq + model.nv)
                           + self.block.size + self.work_size + places.loads_size(self.block))

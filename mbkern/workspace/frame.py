@@ -70,11 +70,10 @@ class Frame:
         """
         calls, operations = lazy.module("core.constrained_calls"), lazy.module("operations")
         known = operations.CONSTRAINT_OPERATIONS
-        locks = system.locks_when_open
-        self.address = (calls.ode_closed if locks else calls.ode).address
+        self.address = (calls.ode_closed if system.locks_when_open else calls.ode).address
         self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, operations.FLOW.compiled.one.address
         self.array[L.GAUGE_CALL] = known["true_momenta"].compiled.one.address
-        self.array[L.CLOSE_CALL] = known["closer_of_redundant" if locks else "closer"].compiled.one.address
+        self.array[L.CLOSE_CALL] = known["closer"].compiled.one.address
         self.reveal = calls.reveal.address
         self.settle = 0 if gauge == "keep" else calls.settle.address if project else self.reveal
 
