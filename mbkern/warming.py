@@ -57,6 +57,7 @@ def _jobs(system: System, accelerations: Callable[[], Any], runs: Any, run_batch
     if system.model.constraints:
         jobs.update({name: lambda name=name: getattr(runs, name)  # type: ignore[misc]
                      for name in CONSTRAINT_OPERATIONS})
+        jobs["jacobian_rhs"] = lambda: lazy.module("core.constrained_engine").engine_of_duals.address
     return jobs
 
 
@@ -91,7 +92,7 @@ def _neutral(system: System, name: str) -> tuple[Any, ...]:
 WORDS = ("rhs", "batch", "rhs_batch", "simulate", "simulate_batch", "stepper", "accelerations")  # beside operations
 COMMON = ("rhs", "rhs_batch", "simulate", "stepper", "simulate_batch", "momenta", "velocities", "energy")
 OF_HINGES = ("rhs", "rhs_batch", "simulate_batch")  # what trees of hinges have of their own; all else serves any tree
-OF_LOOPS = ("rhs", "rhs_batch", "simulate", "accelerations", *CONSTRAINT_OPERATIONS)
+OF_LOOPS = ("rhs", "rhs_batch", "simulate", "accelerations", "jacobian_rhs", *CONSTRAINT_OPERATIONS)
 FIRST, LAST = ("rhs",), ("simulate_batch",)  # others need the first; the last needs others
 ANY = "emh-ldl"  # the method of trees, unless one is named
 
