@@ -16,7 +16,7 @@ from .integrate.options import INTEGRATORS
 from .integrate.simulate import give_back, lend
 from .methods import STATE_METHODS
 from .operations import CONSTRAINT_OPERATIONS, OPERATIONS, Argument, with_nearest
-from .waits import SECONDS, USUAL, task
+from .waits import expected, task
 
 if TYPE_CHECKING:
     from .inputs import Array
@@ -120,7 +120,8 @@ class Job:
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        return SECONDS.get(self.name, USUAL)[0 if self.machine == "hinges" else 1]
+        kind = self.machine if isinstance(self.machine, str) else "loops" if self.machine.constraints else "any"
+        return expected(self.name, kind, self.name in FIRST)
 
 
 def stages(names: Sequence[str] = (), everything: bool = False, model: Model | None = None) -> list[list[Job]]:
