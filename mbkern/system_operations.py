@@ -790,9 +790,23 @@ class Operations:
         >>> system.frame_acceleration([0.0], [0.5], "tool", axes="local-world-aligned").round(6) + 0.0
         array([-4.,  0.,  0.,  0.,  0.,  0.])
         """
+        return self.acceleration_of_numbered(q, p, self._frame(frame, axes), t, tau, wrench, out=out)
+
+    def acceleration_of_numbered(self, q: ArrayLike, p: ArrayLike, numbers: Array, t: float = 0.0,
+                                 tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,
+                                 out: Array | None = None) -> Array:
+        """`frame_acceleration` of a frame that is given by its numbers, see `frame_numbers`.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> system = mb.System(mb.zoo.chain(2))
+        >>> system.acceleration_of_numbered([0.0, 0.0], [0.0, 0.0], system.frame_numbers("body1")).shape
+        (6,)
+        """
         tau, wrench = self._with_constraint_forces(q, p, t, tau, wrench)
-        return self._run_with("frame_acceleration", t, out, q=q, p=p, tau=tau, wrench=wrench,
-                              frame=self._frame(frame, axes))
+        result: Array = self._run_with("frame_acceleration", t, out, q=q, p=p, tau=tau, wrench=wrench, frame=numbers)
+        return result
 
     def jacobian(self, q: ArrayLike, frame: str, t: float = 0.0, *, axes: str = "world", out: Array | None = None
                  ) -> Array:
