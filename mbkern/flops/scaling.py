@@ -32,7 +32,7 @@ FAMILIES: dict[str, Callable[..., Model]] = {
 EVALUATION, INTEGRATION, FIXED, STEP, CALL = "evaluation", "integration", "fixed", "step", "call"
 STEPS = 100  # of a run by RK4 with fixed steps
 PATIENCE = 0.1  # seconds: longer runs are left out
-PARTS = 100  # one of which says how long an adaptive run is
+PARTS = 20  # one of which says how long an adaptive run is
 FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
