@@ -88,9 +88,10 @@ class Study:
         return list(dict.fromkeys((m.family, m.dofs, m.method, m.what) for m in self.measurements))
 
     def exponent(self, family: str, dofs: int, method: str, what: str = EVALUATION) -> float | None:
-        """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three."""
+        """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three, and where a
+        difference of two times (a step, a call) came out negative."""
         N, ns = self.times(family, dofs, method, what)
-        if len(N) < 3:
+        if len(N) < 3 or ns.min() <= 0.0:
             return None
         return _exponent(N, ns)
 
