@@ -15,7 +15,7 @@ from numpy import nan
 from ...core.arguments import UNKNOWN, data_of
 from ...core.cabi import ODE, ODE_TAU, address_of, frame_at
 from ...core.checks import NOT_FINITE, OK, beyond
-from ...core.jacobian_products import jvp, vjp
+from ...core.jacobian_products import jvp, vjp, vjp_by_rows
 from ...core.jacobian_rhs import jacobian as tangent_jacobian
 from ...core.jit import c_function, exact
 from ...core.layout import N_QUATERNIONS, NQ, NV, STATUS, speeds_at
@@ -187,7 +187,10 @@ def pull(t, y, weights, out, pointer):
         for j in range(nv if forces.shape[0] > 0 else 0):
             for k in range(nv):
                 put(a, k, get(a, k) + get(b, j) * get(forces, j * (n + nv) + n + k))
-        vjp(frame, q, wrenches(desk, frame), a, b, 1, gq, gp, work)
+        if whole(desk, AT_GRADIENT) != 0:
+            vjp_by_rows(frame, q, wrenches(desk, frame), a, b, 1, gq, gp, work)
+        else:
+            vjp(frame, q, wrenches(desk, frame), a, b, 1, gq, gp, work)
         weights_of_speeds(frame, q, given, scratch_of(desk, address, begin, 2 * nv))
         to_coordinates(frame, q, work, speeds_at(frame), given, a, gq, gp, result)
         if whole(desk, AT_GRADIENT) != 0:
