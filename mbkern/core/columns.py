@@ -9,7 +9,7 @@ time. The recursion is written once, for *a column number*:
     one_hot(a, k)              1 in column k, 0 in all others
     get_columns, put_columns   to and from the array a: columns 0 .. count - 1 at place i, i + step, i + 2 step, ...
     get_element, put_element   one number of a row of columns, which begins at a place of what `wide` has given
-    put_block                  four rows of columns, transposed: column k to four places side by side from i + stride k on
+    put_block                  four rows of columns, transposed: column k to four places from i + stride k on
     equal_to(x, a)             1 in the columns where x is the whole number a, 0 in all others
     largest, smallest          of the whole numbers in all columns
 
@@ -190,7 +190,7 @@ else:
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), order))
 
     def _transposed(builder, rows):
-        """Four vectors of four numbers, rows and columns exchanged."""
+        """Four vectors of four numbers (LANES is 4), rows and columns exchanged."""
         low = [_shuffled(builder, rows[k], rows[k + 1], [0, 4, 2, 6]) for k in (0, 2)]
         high = [_shuffled(builder, rows[k], rows[k + 1], [1, 5, 3, 7]) for k in (0, 2)]
         return [_shuffled(builder, *pair, order) for order in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (low, high)]
@@ -209,8 +209,8 @@ else:
                         place = builder.mul(builder.add(at, _word(k)), _word(LANES))
                         builder.store(number, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
                 return context.get_dummy_value()
-            whole = builder.and_(builder.icmp_signed("==", rows, _word(4)), builder.icmp_signed("==", count, _word(LANES)))
-            with builder.if_else(whole) as (full, part):
+            all_rows, all_columns = (builder.icmp_signed("==", x, _word(LANES)) for x in (rows, count))
+            with builder.if_else(builder.and_(all_rows, all_columns)) as (full, part):
                 with full:
                     place = at
                     for number in _transposed(builder, given):

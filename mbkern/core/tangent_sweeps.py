@@ -82,9 +82,8 @@ def backward(block, q, x, y, at, stride, step, columns, transposed, many, work):
             rate = (dp - fma(move, f[2], turn * t[2])) * get(work, w + W_ELIM)
             put(many, own + T_Y, rate)
             f, t = axpy6(rate, column_of(move, turn, get_inertia(work, w + W_P)), (f, t))
-        if k >= 0:
-            f, t = shift_force((0.0, 0.0, amount(block, c, move, q, work)), (f, t))
-            add_to_parent(block, c, w, NODE_COLUMNS * k + T_PHI, (f, t), sigma, many, work)
+        F = shift_force((0.0, 0.0, amount(block, c, move, q, work)), (f, t))
+        add_to_parent(block, c, w, NODE_COLUMNS * (k if k >= 0 else n) + T_PHI, F, sigma, many, work)
 
 
 @inline
