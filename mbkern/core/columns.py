@@ -64,7 +64,7 @@ else:
     from numba.extending import intrinsic
 
     from .constants import ALIGNMENT
-    from .number import LANES, VECTOR, WIDTHS, _splat, lanes
+    from .number import LANES, VECTOR, WIDTHS, _splat, lanes, transposed
     from .toolchain import parts
 
     UNKNOWN = 2**31  # length of an array that nobody asks for
@@ -186,15 +186,6 @@ else:
             return context.get_dummy_value()
         return types.void(array, types.intp, types.intp, types.intp, lanes), codegen
 
-    def _shuffled(builder, a, b, order):
-        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), order))
-
-    def _transposed(builder, rows):
-        """Four vectors of four numbers (LANES is 4), rows and columns exchanged."""
-        low = [_shuffled(builder, rows[k], rows[k + 1], [0, 4, 2, 6]) for k in (0, 2)]
-        high = [_shuffled(builder, rows[k], rows[k + 1], [1, 5, 3, 7]) for k in (0, 2)]
-        return [_shuffled(builder, *pair, order) for order in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (low, high)]
-
     @intrinsic
     def put_block(typingctx, array, i, stride, rows, count, x):
         """The first `count` columns of the first `rows` of four column numbers, each to places side by side."""
@@ -213,7 +204,7 @@ else:
             with builder.if_else(builder.and_(all_rows, all_columns)) as (full, part):
                 with full:
                     place = at
-                    for number in _transposed(builder, given):
+                    for number in transposed(builder, given):
                         builder.store(number, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
                         place = builder.add(place, stride)
                 with part:
