@@ -16,9 +16,9 @@ from .extended import own_inertia, placed, put_motion
 from .jit import inline
 from .joints import dofs, drive_of
 from .layout import (
-    BEFORE, BESIDE, GRAVITY, IS_LEAF, N_NODES, ON_GROUND, PARENT, PLACE_RHO, QI, ROUTE, SPIN, SUBTREE_MASS, TILT,
-    VI, W_ELIM, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, coordinate_row, get3, get_frame, get_inertia, get_pair,
-    node_row, put3, put_frame, put_inertia, put_pair, speeds_at, work_row,
+    BEFORE, BESIDE, CASE, GRAVITY, IS_LEAF, N_NODES, ON_GROUND, OTHER, PARENT, PLACE_RHO, QI, ROUTE, SPIN, SUBTREE_MASS,
+    TILT, VI, W_ELIM, W_GRAVITY, W_MOMENT, W_P, W_PHI, W_TURN, W_V, coordinate_row, get3, get_frame, get_inertia,
+    get_pair, node_row, put3, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
 from .number import accessor, fma, get, put, root, whole
 from .spatial import EYE, ZERO6, axpy6, column_az, column_lz, force_to_parent, inertia_times_plus, minus_cross, scale6
@@ -66,15 +66,14 @@ def complete_leaf(block, i, work):
 
 
 @inline
-def put_node_motion(block, i, q, work):
-    """Velocity and gravity of node i after its parent's; the ground's are there. Returns h and t."""
+def put_node_motion(block, i, move, turn, along, work):
+    """Velocity and gravity of node i, which has moved by `along`, after its parent's; the ground's are there."""
     c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
     kw = work_row(k if k >= 0 else whole(block, N_NODES))
     u, o, g = placed(block, c, w, get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY), has_spin(block, c), work)
-    (move, turn), rate = along_z(block, c), rate_of(block, c, work)
-    u = minus_cross(u, (0.0, 0.0, amount(block, c, move, q, work)), o)
+    rate = rate_of(block, c, work)
+    u = minus_cross(u, (0.0, 0.0, along), o)
     put_motion(work, w, ((u[0], u[1], fma(move, rate, u[2])), (o[0], o[1], fma(turn, rate, o[2]))), g)
-    return move, turn
 
 
 @inline
@@ -116,17 +115,29 @@ def put_local_rows(block, q, work):
     """The rows of all nodes, after a sweep at this state has left M*, phi, pivots, turns and joint speeds."""
     begin_motions(block, work)
     for i in range(whole(block, N_NODES)):
-        c, w, at = node_row(i), work_row(i), node_variation(block, i)
+        c = node_row(i)
         if whole(block, c + IS_LEAF) > 0:
             complete_leaf(block, i, work)
-        move, turn = put_node_motion(block, i, q, work)
-        if dofs(block, c) > 0:
-            M, v = get_inertia(work, w + W_P), get_pair(work, w + W_V)
-            drift, (gx, gy, _) = drift_of(move, turn, v), get3(work, w + W_GRAVITY)
-            put_pair(work, at + B_LOAD, load_of(move, turn, M, get_pair(work, w + W_PHI), v, drift))
-            put4(work, at + B_DRIFT, (drift[0][0], drift[0][1], drift[1][0], drift[1][1]))
-            put3(work, at + B_F, momentum_of(block, c, w, move, turn, work))
-            put2(work, at + B_SWAY, (turn * gy, -(turn * gx)))
+        if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers
+            put_node_motion(block, i, 0.0, 1.0, 0.0, work)
+            put_local_row(block, i, 0.0, 1.0, work)
+        else:
+            move, turn = along_z(block, c)
+            put_node_motion(block, i, move, turn, amount(block, c, move, q, work), work)
+            if dofs(block, c) > 0:
+                put_local_row(block, i, move, turn, work)
+
+
+@inline
+def put_local_row(block, i, move, turn, work):
+    """The row of node i, which has a dof; its velocity and gravity are there."""
+    w, at = work_row(i), node_variation(block, i)
+    M, v = get_inertia(work, w + W_P), get_pair(work, w + W_V)
+    drift, (gx, gy, _) = drift_of(move, turn, v), get3(work, w + W_GRAVITY)
+    put_pair(work, at + B_LOAD, load_of(move, turn, M, get_pair(work, w + W_PHI), v, drift))
+    put4(work, at + B_DRIFT, (drift[0][0], drift[0][1], drift[1][0], drift[1][1]))
+    put3(work, at + B_F, momentum_of(block, node_row(i), w, move, turn, work))
+    put2(work, at + B_SWAY, (turn * gy, -(turn * gx)))
 
 
 @inline
@@ -136,14 +147,18 @@ def turned_rows(c, s, a, b):
 
 
 @inline
-def world_frame(block, c, w, k, along, work):
-    """Axes and origin of a node of parent k in the world, `along` the way that it has moved along its z axis."""
+def put_world_frame(block, c, w, k, i, along, work):
+    """Axes and origin of node i of parent k in the world; it has moved by `along`. Roots are at the origin."""
     (x, y, z), r = get_frame(work, node_variation(block, k if k >= 0 else whole(block, N_NODES)))
-    rho = tmul((x, y, z), get3(block, c + PLACE_RHO))
-    x, y = turned_rows(get(block, c + SPIN), get(block, c + SPIN + 1), x, y)
+    if k >= 0:
+        r = add(r, tmul((x, y, z), get3(block, c + PLACE_RHO)))
+    if has_spin(block, c):
+        x, y = turned_rows(get(block, c + SPIN), get(block, c + SPIN + 1), x, y)
     y, z = turned_rows(get(block, c + TILT), get(block, c + TILT + 1), y, z)
     x, y = turned_rows(get(work, w + W_TURN), get(work, w + W_TURN + 1), x, y)
-    return ((x, y, z), axpy(along, z, add(r, rho)))
+    if k >= 0:
+        r = axpy(along, z, r)
+    put_frame(work, node_variation(block, i), ((x, y, z), r))
 
 
 @inline
@@ -156,11 +171,17 @@ def put_world_rows(block, q, work):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         if whole(block, c + IS_LEAF) > 0:
             complete_leaf(block, i, work)
-        move, turn = put_node_motion(block, i, q, work)
-        X = world_frame(block, c, w, k, amount(block, c, move, q, work), work)
-        put_frame(work, node_variation(block, i), X if k >= 0 else (X[0], ZERO3))
-        if dofs(block, c) > 0:
-            put_world_row(block, i, move, turn, gravity, rows, work)
+        if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers
+            put_node_motion(block, i, 0.0, 1.0, 0.0, work)
+            put_world_frame(block, c, w, k, i, 0.0, work)
+            put_world_row(block, i, 0.0, 1.0, gravity, rows, work)
+        else:
+            move, turn = along_z(block, c)
+            along = amount(block, c, move, q, work)
+            put_node_motion(block, i, move, turn, along, work)
+            put_world_frame(block, c, w, k, i, along, work)
+            if dofs(block, c) > 0:
+                put_world_row(block, i, move, turn, gravity, rows, work)
 
 
 @inline

@@ -20,8 +20,8 @@ from .extended import placed
 from .jit import inline, kernel
 from .joints import dofs
 from .layout import (
-    DAMPING, N_NODES, PARENT, PLACE_RHO, SPIN, TILT, VI, W_ELIM, W_P, W_TURN, coordinate_row, get3, get33, get_inertia,
-    get_pair, node_row, put33, work_row,
+    CASE, DAMPING, N_NODES, OTHER, PARENT, PLACE_RHO, SPIN, TILT, VI, W_ELIM, W_P, W_TURN, coordinate_row, get3, get33,
+    get_inertia, get_pair, node_row, put33, work_row,
 )
 from .number import fma, get, put, whole
 from .single_dofs import (
@@ -72,23 +72,38 @@ def backward(block, q, x, y, at, stride, step, columns, transposed, many, work):
     for i in range(n + 1):
         put33(many, NODE_COLUMNS * i + T_PHI, (ZERO3, ZERO3, ZERO3))
     for i in range(n - 1, -1, -1):
-        c, w, row, own = node_row(i), work_row(i), node_variation(block, i), NODE_COLUMNS * i
-        k, (move, turn) = whole(block, c + PARENT), along_z(block, c)
-        f, t, sigma = get33(many, own + T_PHI)
-        if dofs(block, c) > 0:
+        c = node_row(i)
+        if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers: 30 % of a chain
             dq, dp = direction(block, whole(block, c + VI), x, y, at, stride, step, columns, transposed)
-            f, t = axpy6(dq, get_pair(work, row + B_LOAD), (f, t))
-            sigma = axpy(dq, get3(work, row + B_F), sigma)
-            rate = (dp - fma(move, f[2], turn * t[2])) * get(work, w + W_ELIM)
-            put(many, own + T_Y, rate)
-            f, t = axpy6(rate, column_of(move, turn, get_inertia(work, w + W_P)), (f, t))
-        F = shift_force((0.0, 0.0, amount(block, c, move, q, work)), (f, t))
-        add_to_parent(block, c, w, NODE_COLUMNS * (k if k >= 0 else n) + T_PHI, F, sigma, many, work)
+            F, sigma = pushed(block, i, 0.0, 1.0, dq, dp, many, work)
+            add_to_parent(block, i, F, sigma, many, work)
+        else:
+            (move, turn), (f, t, sigma) = along_z(block, c), get33(many, NODE_COLUMNS * i + T_PHI)
+            F = f, t
+            if dofs(block, c) > 0:
+                dq, dp = direction(block, whole(block, c + VI), x, y, at, stride, step, columns, transposed)
+                F, sigma = pushed(block, i, move, turn, dq, dp, many, work)
+            F = shift_force((0.0, 0.0, amount(block, c, move, q, work)), F)
+            add_to_parent(block, i, F, sigma, many, work)
 
 
 @inline
-def add_to_parent(block, c, w, to, F, s, many, work):
+def pushed(block, i, move, turn, dq, dp, many, work):
+    """phi' + U y and sigma + F dq of a node with a dof; its y is left."""
+    w, row, own = work_row(i), node_variation(block, i), NODE_COLUMNS * i
+    f, t, sigma = get33(many, own + T_PHI)
+    f, t = axpy6(dq, get_pair(work, row + B_LOAD), (f, t))
+    rate = (dp - fma(move, f[2], turn * t[2])) * get(work, w + W_ELIM)
+    put(many, own + T_Y, rate)
+    F = axpy6(rate, column_of(move, turn, get_inertia(work, w + W_P)), (f, t))
+    return F, axpy(dq, get3(work, row + B_F), sigma)
+
+
+@inline
+def add_to_parent(block, i, F, s, many, work):
     """Turn, tilt, spin and offset of a force and a vector, from the axes of a node to those of its parent."""
+    c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+    to = NODE_COLUMNS * (k if k >= 0 else whole(block, N_NODES)) + T_PHI
     co, si = get(work, w + W_TURN), get(work, w + W_TURN + 1)
     F, s = turn6_z(co, si, F), turn_z(co, si, s)
     co, si = get(block, c + TILT), get(block, c + TILT + 1)
@@ -106,29 +121,48 @@ def forward(block, q, x, y, at, stride, step, columns, transposed, first, second
     n = whole(block, N_NODES)
     put33(many, NODE_COLUMNS * n + T_V, (ZERO3, ZERO3, ZERO3))
     for i in range(n):
-        c, w, row, own = node_row(i), work_row(i), node_variation(block, i), NODE_COLUMNS * i
-        k, (move, turn) = whole(block, c + PARENT), along_z(block, c)
+        c, own, k = node_row(i), NODE_COLUMNS * i, whole(block, node_row(i) + PARENT)
         u, o, g = get33(many, NODE_COLUMNS * (k if k >= 0 else n) + T_V)
-        u, o, g = placed(block, c, w, (u, o), g, has_spin(block, c), work)
-        u = minus_cross(u, (0.0, 0.0, amount(block, c, move, q, work)), o)
-        if dofs(block, c) > 0:
+        u, o, g = placed(block, c, work_row(i), (u, o), g, has_spin(block, c), work)
+        if whole(block, c + CASE) < OTHER:
             j = whole(block, c + VI)
             dq, _ = direction(block, j, x, y, at, stride, step, columns, transposed)
-            U = column_of(move, turn, get_inertia(work, w + W_P))
-            du = fma(-get(work, w + W_ELIM), dot6(U, (u, o)), get(many, own + T_Y))
-            (ax, ay, bx, by), (sx, sy) = get4(work, row + B_DRIFT), get2(work, row + B_SWAY)
-            u = (fma(ax, dq, u[0]), fma(ay, dq, u[1]), fma(move, du, u[2]))
-            o = (fma(bx, dq, o[0]), fma(by, dq, o[1]), fma(turn, du, o[2]))
-            g = (fma(sx, dq, g[0]), fma(sy, dq, g[1]), g[2])
-            f, t, sigma = get33(many, own + T_PHI)
-            dpdot = (dot6(get_pair(work, row + B_LOAD), (u, o)) + dot(get3(work, row + B_F), g)
-                     + (fma(ax, f[0], ay * f[1]) + fma(bx, t[0], by * t[1]) + fma(sx, sigma[0], sy * sigma[1])))
-            place = at + stride * j
-            if transposed:
-                put_columns(first, place, step, columns, -dpdot)
-                put_columns(second, place, step, columns, du)
+            du, dpdot = moved(block, i, 0.0, 1.0, dq, u, o, g, many, work)
+            put_results(block, j, at + stride * j, step, columns, transposed, du, dpdot, first, second)
+        else:
+            move, turn = along_z(block, c)
+            u = minus_cross(u, (0.0, 0.0, amount(block, c, move, q, work)), o)
+            if dofs(block, c) > 0:
+                j = whole(block, c + VI)
+                dq, _ = direction(block, j, x, y, at, stride, step, columns, transposed)
+                du, dpdot = moved(block, i, move, turn, dq, u, o, g, many, work)
+                put_results(block, j, at + stride * j, step, columns, transposed, du, dpdot, first, second)
             else:
-                put_columns(first, place, step, columns, du)
-                damping = get(block, coordinate_row(block, j) + DAMPING)
-                put_columns(second, place, step, columns, fma(-damping, du, dpdot))
-        put33(many, own + T_V, (u, o, g))
+                put33(many, own + T_V, (u, o, g))
+
+
+@inline
+def moved(block, i, move, turn, dq, u, o, g, many, work):
+    """du and dpdot of a node with a dof that has (u, o), g from its parent; its own are left."""
+    w, row, own = work_row(i), node_variation(block, i), NODE_COLUMNS * i
+    U = column_of(move, turn, get_inertia(work, w + W_P))
+    du = fma(-get(work, w + W_ELIM), dot6(U, (u, o)), get(many, own + T_Y))
+    (ax, ay, bx, by), (sx, sy) = get4(work, row + B_DRIFT), get2(work, row + B_SWAY)
+    u = (fma(ax, dq, u[0]), fma(ay, dq, u[1]), fma(move, du, u[2]))
+    o = (fma(bx, dq, o[0]), fma(by, dq, o[1]), fma(turn, du, o[2]))
+    g = (fma(sx, dq, g[0]), fma(sy, dq, g[1]), g[2])
+    put33(many, own + T_V, (u, o, g))
+    f, t, sigma = get33(many, own + T_PHI)
+    return du, (dot6(get_pair(work, row + B_LOAD), (u, o)) + dot(get3(work, row + B_F), g)
+                + (fma(ax, f[0], ay * f[1]) + fma(bx, t[0], by * t[1]) + fma(sx, sigma[0], sy * sigma[1])))
+
+
+@inline
+def put_results(block, j, place, step, columns, transposed, du, dpdot, first, second):
+    """Those of dof j."""
+    if transposed:
+        put_columns(first, place, step, columns, -dpdot)
+        put_columns(second, place, step, columns, du)
+    else:
+        put_columns(first, place, step, columns, du)
+        put_columns(second, place, step, columns, fma(-get(block, coordinate_row(block, j) + DAMPING), du, dpdot))
