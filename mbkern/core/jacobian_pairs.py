@@ -22,16 +22,17 @@ from .jit import inline, kernel
 from .layout import NV, get3, get_pair
 from .number import accessor, fma, get, put, whole
 from .single_dofs import (
-    R_BEFORE, R_DEPTH, R_DRIFT, R_F, R_LISTED, R_LOAD, R_MARK, R_OWN, R_S, R_SCALE, R_SWAY, R_U, SINGLE,
+    SINGLE, SINGLE_BEFORE, SINGLE_DEPTH, SINGLE_DRIFT, SINGLE_F, SINGLE_LISTED, SINGLE_LOAD, SINGLE_MARK, SINGLE_OWN,
+    SINGLE_S, SINGLE_SCALE, SINGLE_SWAY, SINGLE_U,
 )
 from .spatial import axpy6, dot6, scale6
 from .vec3 import dot
 
 MOST_PAIRS = 320  # dofs: beyond, the products, O(N^3), take longer than sweeps
 TILE = 4  # rows
-PAIR = 2  # column numbers
+SIDE_BY_SIDE = 2  # column numbers
 
-get2, put2 = accessor(PAIR)
+get2, put2 = accessor(SIDE_BY_SIDE)
 
 
 @inline
@@ -43,14 +44,14 @@ def are_few(block):
 @inline
 def columns_of(nv, wide_set):
     """Column numbers in a row of a table: whole tiles."""
-    step = TILE if wide_set < TILE else PAIR * wide_set
+    step = TILE if wide_set < TILE else SIDE_BY_SIDE * wide_set
     return (nv + step - 1) // step * step // wide_set
 
 
 @inline
 def tables_size(nv, wide_set):
     """Column numbers of all tables."""
-    return 4 * nv * columns_of(nv, wide_set) + nv + PAIR + 1
+    return 4 * nv * columns_of(nv, wide_set) + nv + SIDE_BY_SIDE + 1
 
 
 @kernel
@@ -58,8 +59,8 @@ def pairs(nv, rows, at, out, work):
     """All of the matrix but what springs and dampers add; `rows` are those of dofs, the tables begin at place `at`."""
     many, columns = wide(work, at), columns_of(nv, width(work))
     size = nv * columns
-    Z, Y, V, E, above = 0, size, 2 * size, 3 * size, 4 * size + PAIR
-    for k in range(4 * size + PAIR):
+    Z, Y, V, E, above = 0, size, 2 * size, 3 * size, 4 * size + SIDE_BY_SIDE
+    for k in range(4 * size + SIDE_BY_SIDE):
         put(many, k, 0.0)
     put(many, above + nv, 0.0)
     for g in range((nv + width(work) - 1) // width(work)):
@@ -67,7 +68,7 @@ def pairs(nv, rows, at, out, work):
         put_downward(nv, rows, g, columns, Z, Y, above, many, work)
     for first in range(0, nv, TILE):
         count = list_above(rows, first, min(nv, first + TILE), columns, work)
-        straight = whole(work, rows + SINGLE * (min(nv, first + TILE) - 1) + R_DEPTH) == count
+        straight = whole(work, rows + SINGLE * (min(nv, first + TILE) - 1) + SINGLE_DEPTH) == count
         straight = straight and count == min(nv, first + TILE)
         put_rates(nv, rows, first, columns, count, straight, V, Y, many, out, work)
         put_symmetric(nv, rows, first, columns, count, straight, V, V, 1.0, nv, many, out, work)
@@ -92,27 +93,27 @@ def put_upward(nv, rows, g, columns, Z, V, E, many, work):
     """Column number g of Z, V and E. While the columns are on different ways, each waits for its own next dof."""
     begin = g * width(work)
     first, count = rows + SINGLE * begin, min(nv - begin, width(work))
-    phi, F = gathered6(work, first + R_LOAD, count), gathered3(work, first + R_F, count)
-    own, psi = get_columns(work, first + R_OWN, SINGLE, count), scale6(0.0, phi)
+    phi, F = gathered6(work, first + SINGLE_LOAD, count), gathered3(work, first + SINGLE_F, count)
+    own, psi = get_columns(work, first + SINGLE_OWN, SINGLE, count), scale6(0.0, phi)
     here = own
     c = largest(work, here)
     while c >= begin or c > smallest(work, here):
         d, place, mask = rows + SINGLE * c, c * columns + g, equal_to(here, c)
-        S, U, drift = get_pair(work, d + R_S), get_pair(work, d + R_U), get_pair(work, d + R_DRIFT)
-        z, v = mask * dot6(S, phi), fma(get(work, d + R_SCALE), equal_to(own, c), mask * dot6(S, psi))
+        S, U, drift = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get_pair(work, d + SINGLE_DRIFT)
+        z, v = mask * dot6(S, phi), fma(get(work, d + SINGLE_SCALE), equal_to(own, c), mask * dot6(S, psi))
         put(many, Z + place, z); put(many, V + place, v)
-        put(many, E + place, mask * (dot6(drift, phi) + dot(get3(work, d + R_SWAY), F)))
+        put(many, E + place, mask * (dot6(drift, phi) + dot(get3(work, d + SINGLE_SWAY), F)))
         phi, psi = axpy6(-z, U, phi), axpy6(-v, U, psi)
-        here = here + mask * (get(work, d + R_BEFORE) - get(work, d + R_OWN))
+        here = here + mask * (get(work, d + SINGLE_BEFORE) - get(work, d + SINGLE_OWN))
         c = largest(work, here)
     while c >= 0:
         d, place = rows + SINGLE * c, c * columns + g
-        S, U, drift = get_pair(work, d + R_S), get_pair(work, d + R_U), get_pair(work, d + R_DRIFT)
+        S, U, drift = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get_pair(work, d + SINGLE_DRIFT)
         z, v = dot6(S, phi), dot6(S, psi)
         put(many, Z + place, z); put(many, V + place, v)
-        put(many, E + place, dot6(drift, phi) + dot(get3(work, d + R_SWAY), F))
+        put(many, E + place, dot6(drift, phi) + dot(get3(work, d + SINGLE_SWAY), F))
         phi, psi = axpy6(-z, U, phi), axpy6(-v, U, psi)
-        c = whole(work, d + R_BEFORE)
+        c = whole(work, d + SINGLE_BEFORE)
 
 
 @inline
@@ -120,15 +121,15 @@ def put_downward(nv, rows, g, columns, Z, Y, above, many, work):
     """Column number g of Y. `above` has a number for each dof: 1 in the columns of dofs above it, and its own."""
     begin = g * width(work)
     first, count = rows + SINGLE * begin, min(nv - begin, width(work))
-    drift = gathered6(work, first + R_DRIFT, count)
+    drift = gathered6(work, first + SINGLE_DRIFT, count)
     for c in range(begin):
         put(many, Y + c * columns + g, get(many, Z + c * columns + g))
     for c in range(begin, nv):
         d, place = rows + SINGLE * c, c * columns + g
-        before = whole(work, d + R_BEFORE)
+        before = whole(work, d + SINGLE_BEFORE)
         mask = get(many, above + (before if before >= begin else nv))
         put(many, above + c, mask + one_hot(work, c - begin))
-        put(many, Y + place, fma(mask, dot6(get_pair(work, d + R_U), drift), get(many, Z + place)))
+        put(many, Y + place, fma(mask, dot6(get_pair(work, d + SINGLE_U), drift), get(many, Z + place)))
 
 
 # ---- products, tile by tile ----
@@ -138,11 +139,11 @@ def list_above(rows, begin, end, columns, work):
     count = 0
     for a in range(begin, end):
         c = a
-        while c >= 0 and whole(work, rows + SINGLE * c + R_MARK) != begin:
-            put(work, rows + SINGLE * c + R_MARK, 1.0 * begin)
-            put(work, rows + SINGLE * count + R_LISTED, 1.0 * (c * columns))
+        while c >= 0 and whole(work, rows + SINGLE * c + SINGLE_MARK) != begin:
+            put(work, rows + SINGLE * c + SINGLE_MARK, 1.0 * begin)
+            put(work, rows + SINGLE * count + SINGLE_LISTED, 1.0 * (c * columns))
             count += 1
-            c = whole(work, rows + SINGLE * c + R_BEFORE)
+            c = whole(work, rows + SINGLE * c + SINGLE_BEFORE)
     return count
 
 
@@ -158,7 +159,7 @@ def tile(rows, first, columns, count, straight, factors, vectors, many, work):
     zero = 0.0 * get(many, vectors)
     a, b, c, d = (zero, zero), (zero, zero), (zero, zero), (zero, zero)
     for k in range(count):
-        at = k * columns if straight else whole(work, rows + SINGLE * k + R_LISTED)
+        at = k * columns if straight else whole(work, rows + SINGLE * k + SINGLE_LISTED)
         y, f = get2(many, vectors + at), factors + at
         a = fma2(get_element(work, many, f, first), y, a)
         b = fma2(get_element(work, many, f, first + 1), y, b)
@@ -186,7 +187,7 @@ def put_four(out, at, stride, rows, count, x):
 def put_rates(nv, rows, first, columns, count, straight, V, Y, many, out, work):
     """Four rows of du/dq, of which dpdot/dp is the negative transpose."""
     stride, below, many_rows, wide_set = 2 * nv, 2 * nv * nv, min(TILE, nv - first), width(work)
-    for g in range(0, columns, PAIR):
+    for g in range(0, columns, SIDE_BY_SIDE):
         x = tile(rows, first, columns, count, straight, V, Y + g, many, work)
         b = g * wide_set
         put_both(out, first, stride, below + nv, many_rows, b, min(wide_set, nv - b), column_of(x, 0))
@@ -205,9 +206,9 @@ def put_both(out, first, stride, at, rows, b, count, x):
 def put_symmetric(nv, rows, first, columns, count, straight, factors, begun, sign, at, many, out, work):
     """Four rows of factors^T factors (sign 1), or of E less that, from the diagonal on, and mirrored; to place `at`."""
     stride, many_rows, wide_set = 2 * nv, min(TILE, nv - first), width(work)
-    for g in range(first // wide_set, columns, PAIR):
+    for g in range(first // wide_set, columns, SIDE_BY_SIDE):
         x = tile(rows, first, columns, count, straight, factors, factors + g, many, work)
-        for k in range(PAIR):
+        for k in range(SIDE_BY_SIDE):
             b = (g + k) * wide_set
             y = column_of(x, 0) if k == 0 else column_of(x, 1)
             if sign < 0.0:

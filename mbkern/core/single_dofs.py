@@ -8,6 +8,7 @@ articulated inertia and momentum (:mod:`.extended`), m and s mass and first mome
     F      = (m h z + t z x s)             momentum of a unit rate, its linear part
     sway   = t g x z                       how gravity turns, seen from the node
 
+The backward sweep of :mod:`.extended` is all they need; joint speeds are left in the workspace on the way.
 `put_local_rows` leaves them there (for :mod:`.tangent_sweeps`), `put_world_rows` in the axes of the world, about the
 origin of the tree's root (for :mod:`.jacobian_pairs`), with S and U divided by the root of the pivot D.
 """
@@ -21,7 +22,9 @@ from .layout import (
     get_pair, node_row, put3, put_frame, put_inertia, put_pair, speeds_at, work_row,
 )
 from .number import accessor, fma, get, put, root, whole
-from .spatial import EYE, ZERO6, axpy6, column_az, column_lz, force_to_parent, inertia_times_plus, minus_cross, scale6
+from .spatial import (
+    EYE, ZERO6, axpy6, column_az, column_lz, dot6, force_to_parent, inertia_times_plus, minus_cross, scale6,
+)
 from .variations import along_z, dof_variation, motion_to_parent, node_variation
 from .vec3 import ZERO3, add, axpy, cross, scale, tmul
 
@@ -31,9 +34,9 @@ get4, put4 = accessor(4)
 # ---- row of a node in its own axes, in the place of its row of :mod:`.variations`; x and y of drift and sway ----
 B_LOAD, B_DRIFT, B_F, B_SWAY = 0, 6, 10, 13
 # ---- row of a dof in world axes: S and U over the root of D, 1 over that root ----
-R_S, R_U, R_SCALE, R_DRIFT, R_LOAD, R_SWAY, R_F = 0, 6, 12, 13, 19, 25, 28
+SINGLE_S, SINGLE_U, SINGLE_SCALE, SINGLE_DRIFT, SINGLE_LOAD, SINGLE_SWAY, SINGLE_F = 0, 6, 12, 13, 19, 25, 28
 # its number; the dof before it, -1: none; how many there are up to it; for lists of dofs: an entry, and in which it is
-R_OWN, R_BEFORE, R_DEPTH, R_LISTED, R_MARK = 31, 32, 33, 34, 35
+SINGLE_OWN, SINGLE_BEFORE, SINGLE_DEPTH, SINGLE_LISTED, SINGLE_MARK = 31, 32, 33, 34, 35
 SINGLE = 36
 
 
@@ -44,10 +47,12 @@ def amount(block, c, move, q, work):
 
 
 @inline
-def rate_of(block, c, work):
-    """Rate of the dof or of the drive of a node."""
+def put_rate(block, c, w, move, turn, v, work):
+    """Rate of the dof or of the drive of a node that would have the velocity v if it stood still."""
     if dofs(block, c) > 0:
-        return get(work, speeds_at(block) + whole(block, c + VI))
+        U, at = column_of(move, turn, get_inertia(work, w + W_P)), speeds_at(block) + whole(block, c + VI)
+        put(work, at, fma(-get(work, w + W_ELIM), dot6(U, v), get(work, w + W_ELIM + 1)))
+        return get(work, at)
     return get(work, drive_of(block, c) + 1)
 
 
@@ -71,8 +76,8 @@ def put_node_motion(block, i, move, turn, along, work):
     c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
     kw = work_row(k if k >= 0 else whole(block, N_NODES))
     u, o, g = placed(block, c, w, get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY), has_spin(block, c), work)
-    rate = rate_of(block, c, work)
     u = minus_cross(u, (0.0, 0.0, along), o)
+    rate = put_rate(block, c, w, move, turn, (u, o), work)
     put_motion(work, w, ((u[0], u[1], fma(move, rate, u[2])), (o[0], o[1], fma(turn, rate, o[2]))), g)
 
 
@@ -112,7 +117,7 @@ def begin_motions(block, work):
 
 @inline
 def put_local_rows(block, q, work):
-    """The rows of all nodes, after a sweep at this state has left M*, phi, pivots, turns and joint speeds."""
+    """The rows of all nodes, after a backward sweep of "emh-ldl" at this state (M*, phi, pivots, turns)."""
     begin_motions(block, work)
     for i in range(whole(block, N_NODES)):
         c = node_row(i)
@@ -191,14 +196,15 @@ def put_world_row(block, i, move, turn, gravity, rows, work):
     d, before = rows + SINGLE * a, whole(block, coordinate_row(block, a) + BEFORE)
     X, M, v = get_frame(work, node_variation(block, i)), get_inertia(work, w + W_P), get_pair(work, w + W_V)
     drift, D = drift_of(move, turn, v), root(get(work, w + W_ELIM))
-    put_pair(work, d + R_LOAD, force_to_parent(X, load_of(move, turn, M, get_pair(work, w + W_PHI), v, drift)))
-    put_pair(work, d + R_DRIFT, motion_to_parent(X, drift))
-    put_pair(work, d + R_U, force_to_parent(X, scale6(D, column_of(move, turn, M))))
+    put_pair(work, d + SINGLE_LOAD, force_to_parent(X, load_of(move, turn, M, get_pair(work, w + W_PHI), v, drift)))
+    put_pair(work, d + SINGLE_DRIFT, motion_to_parent(X, drift))
+    put_pair(work, d + SINGLE_U, force_to_parent(X, scale6(D, column_of(move, turn, M))))
     z = X[0][2]
-    put_pair(work, d + R_S, (axpy(D * move, z, scale(D * turn, cross(X[1], z))), scale(D * turn, z)))
-    put3(work, d + R_SWAY, scale(turn, cross(gravity, z)))
-    put3(work, d + R_F, tmul(X[0], momentum_of(block, c, w, move, turn, work)))
-    put(work, d + R_SCALE, D)
-    put(work, d + R_OWN, 1.0 * a); put(work, d + R_BEFORE, 1.0 * before)
-    put(work, d + R_DEPTH, 1.0 + (get(work, rows + SINGLE * before + R_DEPTH) if before >= 0 else 0.0))
-    put(work, d + R_MARK, -1.0)
+    put_pair(work, d + SINGLE_S, (axpy(D * move, z, scale(D * turn, cross(X[1], z))), scale(D * turn, z)))
+    put3(work, d + SINGLE_SWAY, scale(turn, cross(gravity, z)))
+    put3(work, d + SINGLE_F, tmul(X[0], momentum_of(block, c, w, move, turn, work)))
+    put(work, d + SINGLE_SCALE, D)
+    put(work, d + SINGLE_OWN, 1.0 * a); put(work, d + SINGLE_BEFORE, 1.0 * before)
+    put(work, d + SINGLE_DEPTH, 1.0); put(work, d + SINGLE_MARK, -1.0)
+    if before >= 0:
+        put(work, d + SINGLE_DEPTH, 1.0 + get(work, rows + SINGLE * before + SINGLE_DEPTH))
