@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import mujoco
 import numpy as np
 import pinocchio as pin
-from common import arguments, interleaved, markdown, publish, ratio
+from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 from mujoco import rollout
 from numba import njit
 from peers import pinocchio_model
@@ -205,15 +205,15 @@ def adaptive_table(repeats):
 
 
 if __name__ == "__main__":
-    options = arguments("many states at once", publishes=True)
+    tables = {
+        "bench/batch.py rhs": lambda: rhs_table(7 if options.quick else 31),
+        "bench/batch.py rollout": lambda: rollout_table(3 if options.quick else 9),
+        "bench/batch.py adaptive": lambda: adaptive_table(3 if options.quick else 9),
+        "bench/batch.py threads": lambda: threads_table(7 if options.quick else 15)}
+    options = arguments("many states at once", publishes=True, parts=[part_of(mark) for mark in tables])
     before = os.getloadavg()
     began = time.time()
-    for mark, make in (
-            ("bench/batch.py rhs", lambda: rhs_table(7 if options.quick else 31)),
-            ("bench/batch.py rollout", lambda: rollout_table(3 if options.quick else 9)),
-            ("bench/batch.py adaptive", lambda: adaptive_table(3 if options.quick else 9)),
-            ("bench/batch.py threads", lambda: threads_table(7 if options.quick else 15))):
-        publish(options, "docs/performance.md", mark, make(), "python bench/batch.py")
+    publish_parts(options, "docs/performance.md", tables, "python bench/batch.py")
     after = os.getloadavg()
     print(f"One-minute load average of the machine: {before[0]:.1f} before, {after[0]:.1f} after ({os.cpu_count()} "
           f"processors; this program itself adds 1 to 2), {time.time() - began:.0f} s")

@@ -18,7 +18,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +138,19 @@ def publish(options: argparse.Namespace, page: str, mark: str, table: str, comma
         path = ROOT / page
         whole = replaced(path.read_text(encoding="utf-8"), mark, f"{table.strip()}\n\n{provenance(command)}")
         path.write_text(whole, encoding="utf-8")
+
+
+def publish_parts(options: argparse.Namespace, page: str, tables: Mapping[str, Callable[[], str]],
+                  command: str) -> None:
+    """Measure and publish tables one after the other, or with `--part` one of them: "rhs" of "bench/batch.py rhs"."""
+    for mark, make in tables.items():
+        if options.part in (None, part_of(mark)):
+            publish(options, page, mark, make(), command)
+
+
+def part_of(mark: str) -> str:
+    """What `--part` calls a table."""
+    return mark.split()[1]
 
 
 def arguments(about: str, publishes: bool = False, parts: Sequence[str] = ()) -> argparse.Namespace:

@@ -1,8 +1,8 @@
 """What a call of the right-hand side costs by each route: Python, SciPy's fun(t, y), ctypes, cffi, C, inside Numba.
 
-    python bench/embedding.py [--quick]
+    python bench/embedding.py [--quick] [--part routes] [--write]
 
-Prints Markdown tables (processor time, medians of interleaved turns): time per evaluation and what the route adds to
+Markdown tables (processor time, medians of interleaved turns): time per evaluation and what the route adds to
 the evaluation itself; the C program against the same loop in Numba; the C program against a Python loop over
 `pin.aba`. Needs a C compiler, and Pinocchio for the last.
 """
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 from numba import njit
 
 import mbkern as mb
@@ -103,10 +103,9 @@ def overhead_table(turns, sizes):
     for name in names:
         added = float(np.median(measured[sizes[0]][name] - measured[sizes[0]][names[0]]))
         rows.append([name, *(f"{np.median(measured[n][name]) * 1e6:.2f}" for n in sizes), f"{added * 1e9:.0f}"])
-    print(markdown(["route", *(f"N = {n}, us" for n in sizes), f"adds at N = {sizes[0]}, ns"], rows))
-    print()
+    table = markdown(["route", *(f"N = {n}, us" for n in sizes), f"adds at N = {sizes[0]}, ns"], rows)
     rows = [[n, f"{ratio(measured[n], 'C: f(t, y, dydt, user)', names[0]):.3f}"] for n in sizes]
-    print(markdown(["N (chain)", "C program / same loop inside Numba"], rows))
+    return table + "\n\n" + markdown(["N (chain)", "a C program, as part of the same loop inside Numba"], rows)
 
 
 def aba_table(turns, sizes):
@@ -114,8 +113,7 @@ def aba_table(turns, sizes):
         import pinocchio as pin
         from peers import pinocchio_model
     except ImportError:
-        print("Pinocchio is not installed: no comparison with pin.aba")
-        return
+        raise SystemExit("--part aba needs Pinocchio: pip install pin") from None
     rows = []
     for n in sizes:
         model = mb.zoo.chain(n)
@@ -125,12 +123,13 @@ def aba_table(turns, sizes):
         tau = np.zeros(n)
         times = measure(n, turns, {"aba": lambda: aba(peer, data, q, v, tau)})  # noqa: B023 - used at once
         rows.append([n, f"{ratio(times, 'C: f(t, y, dydt, user)', 'aba'):.3f}", f"{np.median(times['aba']) * 1e6:.1f}"])
-    print(markdown(["N (chain)", "C program / Python loop over pin.aba", "pin.aba in us"], rows))
+    return markdown(["N (chain)", "a C program, as part of a Python loop over `pin.aba`", "pin.aba in us"], rows)
 
 
 if __name__ == "__main__":
-    options = arguments(__doc__.splitlines()[0])
+    tables = {
+        "bench/embedding.py routes": lambda: overhead_table(turns, (10, 100) if options.quick else (10, 30, 100)),
+        "bench/embedding.py aba": lambda: aba_table(turns, (30,) if options.quick else (10, 30, 100))}
+    options = arguments(__doc__.splitlines()[0], publishes=True, parts=[part_of(mark) for mark in tables])
     turns = 11 if options.quick else 51
-    overhead_table(turns, (10, 100) if options.quick else (10, 30, 100))
-    print()
-    aba_table(turns, (30,) if options.quick else (10, 30, 100))
+    publish_parts(options, "docs/howto/embedding.md", tables, "python bench/embedding.py")

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import arguments, interleaved, markdown, publish, ratio
+from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 from numba import njit
 from scipy.integrate import solve_ivp
 
@@ -204,8 +204,6 @@ if __name__ == "__main__":
         "bench/integrators.py scipy": lambda: scipy_table(few, (10, 100)),
         "bench/integrators.py precision": lambda: precision_table(few),
         "bench/integrators.py mujoco": lambda: mujoco_table(3 if options.quick else 5)}
-    options = arguments(__doc__.splitlines()[0], publishes=True, parts=[mark.split()[1] for mark in tables])
+    options = arguments(__doc__.splitlines()[0], publishes=True, parts=[part_of(mark) for mark in tables])
     turns, few = (5, 3) if options.quick else (21, 9)
-    for mark, make in tables.items():
-        if options.part in (None, mark.split()[1]):
-            publish(options, "docs/performance.md", mark, make(), "python bench/integrators.py")
+    publish_parts(options, "docs/performance.md", tables, "python bench/integrators.py")

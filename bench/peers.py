@@ -1,6 +1,6 @@
 """rhs(q, p) against the articulated-body algorithm of Pinocchio, on the same models in one run.
 
-    python bench/peers.py [--quick]
+    python bench/peers.py [--quick] [--part sizes] [--write]
 
 Prints Markdown tables: called from Python, and inside compiled code, as parts of the time of `pin.aba`;
 joints of 1, 2, 3 and 6 dofs; time per body for large N; the first call with a cold and a warm cache.
@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 import pinocchio as pin
-from common import arguments, interleaved, markdown, publish, ratio
+from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 from numba import njit
 
 import mbkern as mb
@@ -133,12 +133,12 @@ def first_call_table(repeats):
 
 
 if __name__ == "__main__":
-    options = arguments("rhs(q, p) against pin.aba", publishes=True)
+    tables = {
+        "bench/peers.py sizes": lambda: sizes_table(turns, (10, 30) if options.quick else (10, 30, 100, 300)),
+        "bench/peers.py joints": lambda: joints_table(turns, 30),
+        "bench/peers.py large": lambda: (large_table(5, (100, 1000, 10000)) if options.quick
+                                         else large_table(21, (100, 1000, 10000, 100000))),
+        "bench/peers.py first": lambda: first_call_table(1 if options.quick else 5)}
+    options = arguments("rhs(q, p) against pin.aba", publishes=True, parts=[part_of(mark) for mark in tables])
     turns = 11 if options.quick else 51
-    for mark, make in (
-            ("bench/peers.py sizes", lambda: sizes_table(turns, (10, 30) if options.quick else (10, 30, 100, 300))),
-            ("bench/peers.py joints", lambda: joints_table(turns, 30)),
-            ("bench/peers.py large", lambda: large_table(5 if options.quick else 21,
-                                  (100, 1000, 10000) if options.quick else (100, 1000, 10000, 100000))),
-            ("bench/peers.py first", lambda: first_call_table(1 if options.quick else 5))):
-        publish(options, "docs/performance.md", mark, make(), "python bench/peers.py")
+    publish_parts(options, "docs/performance.md", tables, "python bench/peers.py")

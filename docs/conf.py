@@ -42,6 +42,8 @@ templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "mbkern"
 html_static_path = ["_static"]
+html_css_files = ["wide.css"]  # code and tables of 120 columns
+html_sidebars = {page: [] for page in ("tutorial", "performance", "operations")}  # pages without pages below them
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,

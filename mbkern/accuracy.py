@@ -2,7 +2,8 @@
 
 The methods that invert the inertia of each body ("hzu", "lagrange-1") or of each joint ("emh-lu", "newton-euler-lu")
 lose digits where masses of neighbours differ by many orders of magnitude, or where a body's centre of mass is very far
-from its joint. Their kernels leave a rough estimate of the relative error of the speeds (accelerations) in the
+from its joint; "appell" takes differences of the energy of accelerations, which is large where something heavy is
+driven. Their kernels leave a rough estimate of the relative error of the speeds (accelerations) in the
 workspace, see :func:`mbkern.core.layout.loss_at`. Above `SUSPICIOUS` it is measured: "emh-ldl" and "newton-euler-ldl"
 lose nothing that the state itself does not, so they are the measure for the others. Above `LOSS_LIMIT` a system warns,
 once.
@@ -52,7 +53,7 @@ def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[floa
         of = exact.accelerations(q, u, t)
         missing = -exact.inverse_dynamics(q, u, of, t)
         rates, best, offsets = [asked.accelerations(q, u, t, method=method)], [of], model.v_offsets
-        least = [0.0]
+        least = [1.0 if method == "appell" else 0.0]  # it sees accelerations beside its trial ones, which are units
     own = relative(exact.solve_mass(q, missing, t), of)
     worst = int(np.argmax(np.abs(rates[0] - best[0]))) if of.size else 0
     body = model.body_names[max(0, int(np.searchsorted(offsets, worst, side="right")) - 1)]
@@ -61,10 +62,11 @@ def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[floa
 
 def text(method: str, loss: float, body: str) -> str:
     """What is lost and what to do."""
-    instead = "newton-euler-ldl" if method in ("newton-euler-lu", "lagrange-1") else "emh-ldl"
+    instead = "emh-ldl" if method in METHODS else "newton-euler-ldl"
+    why = ("it moves so little mass that the energy of accelerations of the others hides it" if method == "appell" else
+           "neighbours of very different mass, or a centre of mass far from its joint")
     return (f"method {method!r} has lost digits: relative error about {loss:.1g}, most of it in the joint of body "
-            f"{body!r} (neighbours of very different mass, or a centre of mass far from its joint); use method "
-            f"{instead!r}")
+            f"{body!r} ({why}); use method {instead!r}")
 
 
 class Watch:

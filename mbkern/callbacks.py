@@ -29,6 +29,7 @@ from .core.toolchain import parts
 from .errors import ModelError, StateError
 
 T = TypeVar("T")
+SPEEDS = ("u", "v", "qd", "dq", "qdot", "speeds", "velocities")  # names by which people expect joint speeds
 attempt, succeeds = parts.attempt, parts.succeeds
 
 
@@ -54,6 +55,17 @@ def check_arguments(f: Any, what: str, wanted: str, hint: str = "") -> None:
         signature.bind(*range(wanted.count(",") + 1))
     except TypeError:
         raise StateError(f"{what}: expected a function {wanted}, got {name_of(f)}{signature}{hint}") from None
+    if wanted.startswith("f(t, q, p, out"):
+        refuse_speeds(f, what, wanted.replace("p, ", "p, u, ", 1))
+
+
+def refuse_speeds(f: Any, what: str, both: str) -> None:
+    """Refuse a function whose third argument, the momenta, has a name of speeds; `both` is a form that takes both."""
+    signature = inspect.signature(getattr(f, "py_func", f))
+    names = list(signature.parameters)
+    if len(names) > 2 and names[2] in SPEEDS:
+        raise StateError(f"{what}: the third argument of {name_of(f)}{signature} is the momenta p, not speeds; call it "
+                         f"p, or take both: {both}")
 
 
 def wants_speeds(f: Any) -> bool:

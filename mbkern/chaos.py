@@ -17,6 +17,7 @@ from . import inputs
 from .errors import NotEnoughMemoryError, StateError
 from .inputs import Array
 from .integrate import memory, options
+from .integrate.progress import Interrupt
 from .integrate.tangents import refuse_dissipation, refuse_failed, unit_state
 from .model.checks import number, show
 
@@ -131,10 +132,12 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
         t = j * every
         columns = np.empty_like(Q)
         columns[order] = Q
-        run = system.simulate(q, p, (t, t + every), integrator, tau=tau, tangent=columns, t_eval=[t + every], **how)
+        with Interrupt() as interrupt:
+            run = system.simulate(q, p, (t, t + every), integrator, tau=tau, tangent=columns, t_eval=[t + every], **how)
         if not run.success:
             refuse_failed(run, f"lyapunov: after {max(j, 0)} of {n} intervals the run {run.message}; exponents so "
                                f"far: {np.array2string(sums / max(j * every, every), precision=4)}")
+        interrupt.obey()
         q, p = run.q[-1], run.p[-1]
         Q, R = np.linalg.qr(run.tangent[-1][order])
         stretched = np.abs(np.diag(R))

@@ -37,6 +37,11 @@ from .variational import forces as derivatives
 
 __all__ = ["combine", "friction", "soft_limits", "with_derivative"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 RATE = 200.0  # 1/s, of a stop that is chosen here: it takes some milliseconds to turn a joint round
 RATIO = 0.7  # its damping, 1 for no oscillation
 

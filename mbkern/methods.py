@@ -23,8 +23,9 @@ from .operations import PDOT, QDOT, TAU, WRENCH, Operation, P, Q, U, result
 from .workspace import places
 
 RATES_OF_SPEEDS = result("udot", ("nv",), "time derivatives of u")
-# those that invert inertias of bodies or joints one by one, see :mod:`mbkern.accuracy`
-LOSSY_METHODS = ("emh-lu", "hzu", "newton-euler-lu", "lagrange-1")
+# those that lose digits, by inverting inertias of bodies or joints one by one or by differences: :mod:`mbkern.accuracy`
+INVERTING_METHODS = ("emh-lu", "hzu", "newton-euler-lu", "lagrange-1")
+LOSSY_METHODS = (*INVERTING_METHODS, "appell")
 
 
 def _core(module: str, function: str) -> Any:

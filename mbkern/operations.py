@@ -281,9 +281,9 @@ CONSTRAINT_OPERATIONS = _table(
     Operation("constraint_wrenches", "forces of the constraints on bodies and in joints", "constrained_sweeps",
               "constraint_wrenches", (Q, P, TAU, WRENCH),
               (result("wrenches", ("N", 6), "(force; moment) on each body, body axes, at its origin, N and N m"),
-               result("tau", ("nv",), "joint forces of gears, N and N m"))),
+               result("tau_gears", ("nv",), "joint forces of gears, N and N m"))),
     Operation("true_momenta", "momenta that satisfy the constraints, up to a gauge the given ones",
-              "constrained_sweeps", "gauge", (Q, P), (result("p", ("nv",), "kg m/s and kg m^2/s"),)),
+              "constrained_sweeps", "gauge", (Q, P), (result("p_true", ("nv",), "kg m/s and kg m^2/s"),)),
     Operation("closer", "one step of Newton towards closed loops", "constrained_sweeps", "close", (Q,),
               (result("closed", ("nq",), "configuration; quaternions are not of length one"),)),
 )

@@ -23,6 +23,7 @@ from .errors import IntegrationError, StateError
 from .inputs import Array
 from .integrate import options
 from .integrate.events import Event, EventRecord
+from .integrate.progress import Interrupt
 from .integrate.tangents import in_coordinates, in_tangents, refuse_failed, unit_state
 from .model.checks import flag, number, show
 from .model.model import Model
@@ -231,8 +232,9 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
     event.name = section if isinstance(section, str) else event.name
     times, states, length = [np.empty(0)], [np.empty((0, y.size))], min(FIRST, limit)
     while True:
-        run = system.simulate(y[:model.nq], y[model.nq:], (t, t + length), integrator, step=step, rtol=rtol, atol=atol,
-                              events=event, tau=tau, save_every=2**40)
+        with Interrupt() as interrupt:
+            run = system.simulate(y[:model.nq], y[model.nq:], (t, t + length), integrator, step=step, rtol=rtol,
+                                  atol=atol, events=event, tau=tau, save_every=2**40)
         found = run.events[0]
         keep = [k for k in range(found.t.size) if j < 0 or sense == 0
                 or sense * system.rhs(found.q[k], found.p[k], float(found.t[k]))[0][j] > 0.0]
@@ -245,6 +247,7 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
         said = (f"poincare: {total} of {wanted} crossings of {event.name!r}, then the run {run.message}; begin "
                 "elsewhere, or give it longer")
         refuse_failed(run, said)
+        interrupt.obey()
         if t >= limit:
             raise IntegrationError(said)
         length = min(2.0 * length, limit - t)
@@ -259,8 +262,10 @@ def _flow(system: System, y: Array, t: float, T: float, integrator: str, step: f
     method, nq = options.integrator_named(integrator), system.model.nq
     how: dict[str, Any] = ({"rtol": rtol, "atol": atol, "step": step} if method.adaptive
                            else {"step": T / 400.0 if step is None else step})
-    run = system.simulate(y[:nq], y[nq:], (t, t + T), integrator, tau=tau, tangent=True, t_eval=[t + T], **how)
+    with Interrupt() as interrupt:
+        run = system.simulate(y[:nq], y[nq:], (t, t + T), integrator, tau=tau, tangent=True, t_eval=[t + T], **how)
     refuse_failed(run, f"the run over a period of {T:.9g} s {run.message}")
+    interrupt.obey()
     return np.concatenate([run.q[-1], run.p[-1]]), run.tangent[-1]
 
 

@@ -33,6 +33,7 @@ VARIABLE = "MBKERN_NUM_THREADS"
 MOST = 256  # helpers in the pool, over all callers; they are started only when needed
 TICK = 0.05  # seconds between two looks at progress and ctrl-C
 PATIENCE = 60.0  # seconds that threads may work when the others are done, without a warning
+LONGEST = 600.0  # seconds that one may take for a piece of some microseconds: then it does not come back
 
 AWAKE = 0.5e-3  # seconds that a helper stays at its slot without a job
 JOBS = 1000  # that it does before it goes for a moment; a process that ends would wait for one that never does
@@ -40,6 +41,7 @@ RECENT = 2e-3  # seconds; where the last job was begun so shortly ago, even a sh
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+_KEPT: list[Any] = []  # memory that helpers who are not waited for any more may still write to
 
 
 def _quota(root: Path = Path("/sys/fs/cgroup")) -> float:
@@ -218,6 +220,37 @@ def wake(helpers: int, long: bool) -> None:
             occupied[slot] = False
             if not isinstance(error, RuntimeError):  # no more threads, the process ends: then without helpers
                 raise
+
+
+def outwait(job: NDArray[np.int64], *used: Any) -> int:
+    """Wait for helpers that are late with a job (`STALLED`); how many rows have no result.
+
+    Ctrl-C ends the wait, and so does `LONGEST`. Helpers may come back later: what they write to is then kept for ever.
+
+    Parameters
+    ----------
+    job : (n,)
+        The words of the job.
+    used
+        All that the helpers read and write.
+    """
+    rows = lazy.module("core.rows")
+    begun = said = time.monotonic()
+    try:
+        while (bad := rows.wait_on(job.ctypes.data)) == rows.STALLED:
+            now = time.monotonic()
+            late = f"{job[rows.CAME] - job[rows.DONE]} of {job[rows.CAME]} helpers of a batch have"
+            if now - begun > LONGEST:
+                raise MbkernError(f"{late} not come back from their last rows for {LONGEST:g} s; is this process short "
+                                  f"of processors? threads=1 (or {VARIABLE}=1) does without them")
+            if now - said > PATIENCE:
+                said = now
+                warnings.warn(f"{late} been at work on their last rows for {now - begun:.0f} s; this call waits for "
+                              f"them, at most {LONGEST:g} s, ctrl-C ends it", StalledWarning, stacklevel=4)
+    except BaseException:
+        _KEPT.append((job, *used))
+        raise
+    return bad
 
 
 def _serve(slots: NDArray[np.int64], occupied: list[bool], slot: int) -> None:

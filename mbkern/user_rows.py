@@ -15,7 +15,8 @@ from numba import carray, cfunc, njit, types
 
 from .callbacks import name_of, succeeds
 from .changing import changing_at, changing_rows_at, pair
-from .core.arguments import data_of
+from .core.arguments import data_of, stack_words
+from .core.number import array_at
 from .errors import ModelError
 from .model.user_rows import wants_rate
 
@@ -24,12 +25,14 @@ ROWS = types.void(types.float64, _DOUBLES, _DOUBLES, _DOUBLES)
 
 
 @lru_cache(maxsize=256)
-def rows_callback(f: Any, position: Any, rows: int, nq: int, nv: int) -> Any:
+def rows_callback(f: Any, position: Any, rows: int, nq: int, nv: int, on_stack: bool = False) -> Any:
     """The C function; use its `.address` while it lives.
 
-    The memory that it needs is on the heap: four small arrays, for all of them one allocation.
+    The memory that it needs is on the heap: four small arrays, for all of them one allocation. Where there is no Python
+    (:mod:`mbkern.export`) it is `on_stack`.
     """
     n = rows * nv
+    size = 2 * (nq + n + 2 * rows + nv)
     if wants_rate(f):
         @njit
         def fill(t, q, numbers):
@@ -50,8 +53,8 @@ def rows_callback(f: Any, position: Any, rows: int, nq: int, nv: int) -> Any:
         def value(t, q, g):
             return succeeds(position, (t, q, g))
 
-    def callback(t, q, qdot, out):
-        room = np.zeros(2 * (nq + n + 2 * rows + nv))
+    @njit
+    def put_rows(t, q, qdot, out, room):
         given, result = carray(q, nq), carray(out, 2 * n + 3 * rows)
         speeds = carray(qdot, nq)
         for i in range(nq):
@@ -65,6 +68,15 @@ def rows_callback(f: Any, position: Any, rows: int, nq: int, nv: int) -> Any:
         else:
             for i in range(2 * n + 3 * rows):
                 result[i] = np.nan
+
+    if on_stack:
+        def callback(t, q, qdot, out):
+            room = array_at(stack_words(size), size)
+            room[:] = 0.0
+            put_rows(t, q, qdot, out, room)
+    else:
+        def callback(t, q, qdot, out):
+            put_rows(t, q, qdot, out, np.zeros(size))
 
     try:
         return cfunc(ROWS)(callback)

@@ -2,7 +2,8 @@
 
 What is compiled once is kept on disk; the line says what it is, that this is once on a machine, and about how long it
 takes. It comes in terminals and notebooks only, and at most once for each thing that a user asked for. The environment
-variable MBKERN_ANNOUNCE ("auto", "on", "off") or :func:`announce_compiling` say otherwise.
+variable MBKERN_ANNOUNCE ("auto", "on", "off") or :func:`announce_compiling` say otherwise. Where something is compiled
+that nobody asked for by name, a line comes after the first second of it.
 
 Numba tells when it begins to compile (its event "numba:compile"): where machine code comes from the disk, nothing is
 said.
@@ -15,6 +16,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,11 +28,28 @@ from .errors import StateError
 VARIABLE = "MBKERN_ANNOUNCE"
 SETTINGS = ("auto", "on", "off")
 SHORTEST = 1.0  # seconds that are a wait
+PAUSE = 0.25  # seconds between two things that are compiled, if they have nothing to do with each other
 
-# Processor seconds that a first call takes with nothing on disk but what comes before it here, for trees of hinges and
-# for any tree: measured by bench/waits.py, which writes this table.
-# bench/waits.py seconds: begin
-SECONDS: dict[str, tuple[float, float]] = {
+# Processor seconds of first calls with nothing on disk, measured by bench/waits.py, which writes these tables: alone,
+# and after what comes before, of trees of hinges and of any tree.
+# bench/waits.py alone: begin
+ALONE: dict[str, tuple[float, float]] = {
+    "rhs": (4.9, 12.3),
+    "rhs_batch": (12.9, 27.0),
+    "dopri5": (11.3, 21.1),
+    "gauss4": (6.9, 14.5),
+    "stepper": (6.6, 14.1),
+    "simulate_batch": (8.5, 11.4),
+    "accelerations": (5.8, 5.5),
+    "batch": (12.9, 27.0),
+    "simulate": (11.3, 21.1),
+    "rk4": (11.3, 21.1),
+    "midpoint": (6.9, 14.5),
+    "gauss6": (6.9, 14.5),
+}
+# bench/waits.py alone: end
+# bench/waits.py after: begin
+AFTER: dict[str, tuple[float, float]] = {
     "rhs": (4.9, 12.3),
     "rhs_batch": (12.9, 27.0),
     "dopri5": (6.4, 8.8),
@@ -38,6 +57,16 @@ SECONDS: dict[str, tuple[float, float]] = {
     "stepper": (1.7, 1.8),
     "simulate_batch": (8.5, 11.4),
     "accelerations": (5.8, 5.5),
+    "batch": (12.9, 27.0),
+    "simulate": (6.4, 8.8),
+    "rk4": (6.4, 8.8),
+    "midpoint": (2.0, 2.2),
+    "gauss6": (2.0, 2.2),
+}
+# bench/waits.py after: end
+# Operations: alone, and after `rhs` and what comes before.
+# bench/waits.py operation: begin
+OPERATION: dict[str, tuple[float, float]] = {
     "inverse_dynamics": (6.3, 6.3),
     "bias": (1.5, 1.5),
     "gravity_forces": (1.2, 1.2),
@@ -69,16 +98,45 @@ SECONDS: dict[str, tuple[float, float]] = {
     "momentum_rate_regressor": (1.0, 1.0),
     "torque_regressor": (1.7, 1.7),
     "energy_regressor": (1.1, 1.1),
-    "batch": (12.9, 27.0),
-    "simulate": (6.4, 8.8),
-    "rk4": (6.4, 8.8),
-    "midpoint": (2.0, 2.2),
-    "gauss6": (2.0, 2.2),
 }
-# bench/waits.py seconds: end
-SECONDS["constraints"] = (16.0, 16.0)  # the engine of models with constraints, which has no first call of its own
-USUAL = (3.0, 4.0)  # of what is not in the table
-RUNS = ("simulate", "stepper", "rk4", "dopri5", "midpoint", "gauss4", "gauss6")
+# bench/waits.py operation: end
+# Machines with constraints, after what comes before, and from the disk; the first is a System.
+# bench/waits.py loop: begin
+LOOP: dict[str, tuple[float, float]] = {
+    "constraints": (16.0, 16.0),
+}
+# bench/waits.py loop: end
+USUAL = 4.0  # of what is in no table
+# what is compiled first where nothing has been compiled yet: for one state (of trees of
+# hinges), and for several in lanes
+FOUNDATIONS = ("mbkern.core.operations.prepared", "mbkern.core.operations.prepared_of_hinges",
+               "mbkern.core.operations.prepare")
+
+
+def expected(name: str, kind: str, alone: bool) -> float:
+    """About how many seconds a first call takes.
+
+    Parameters
+    ----------
+    name : str
+        Of an operation, a batch or an integrator; "rhs (dah)" is the right-hand side by one of the methods.
+    kind : "hinges", "any" or "loops"
+        Of the machine.
+    alone : bool
+        Whether nothing else has been compiled.
+
+    Examples
+    --------
+    >>> from mbkern.waits import expected
+    >>> expected("dopri5", "any", alone=True) > expected("dopri5", "any", alone=False)
+    True
+    """
+    name = name.partition(" (")[0]
+    if kind == "loops" and name in LOOP:
+        return LOOP[name][0]
+    if name in OPERATION:
+        return OPERATION[name][0 if alone else 1]
+    return (ALONE if alone else AFTER).get(name, (USUAL, USUAL))[kind != "hinges"]
 
 
 class _Task:
@@ -88,17 +146,14 @@ class _Task:
         self.name, self.system = name, system
         self.said = False
 
-    def seconds(self) -> float:
-        """About how long it takes from here on."""
-        if self.system is None:
-            return SECONDS.get(self.name, USUAL)[0]
-        binding = self.system.binding
-        needed = ["dopri5" if self.name in RUNS else self.name]  # all runs share most
-        if self.name in RUNS and not binding.ready:
-            needed.append("rhs")
-        if self.name == "simulate_batch" and not binding.ready_on_lanes:
-            needed.append("rhs_batch")
-        return sum(SECONDS.get(name, USUAL)[0 if binding.only_hinges else 1] for name in needed)
+    def seconds(self, first: str) -> float:
+        """About how long it takes, if that is the first function to be compiled for it."""
+        kind = "any"
+        if self.system is not None:
+            kind = "loops" if self.system.model.constraints else "hinges" if self.system.binding.only_hinges else kind
+        elif self.name in LOOP:
+            kind = "loops"
+        return expected(self.name, kind, first in FOUNDATIONS)
 
 
 class _Now(threading.local):
@@ -136,7 +191,7 @@ def task(name: str, system: Any = None) -> Iterator[None]:
     Parameters
     ----------
     name : str
-        Of an operation, a batch or an integrator: see `SECONDS`.
+        Of an operation, a batch or an integrator: see `expected`.
     system : System, optional
         Which decides how long it takes.
     """
@@ -175,21 +230,62 @@ def line(name: str, seconds: float) -> str:
             f"({VARIABLE}=off: without this line)")
 
 
+class _Unasked(threading.local):
+    """What is compiled outside of all tasks, such as kernels inside a function of the user; nobody knows how long."""
+
+    depth = 0
+    since = until = 0.0  # times of a clock: when it began, and when the last piece of it ended
+    said = False
+
+    def start(self, function: Any) -> None:
+        """A function is about to be compiled: say so once when this has gone on for more than a second."""
+        now = time.monotonic()
+        if self.depth == 0 and now - self.until > PAUSE:
+            self.since, self.said = now, False
+        self.depth += 1
+        if not self.said and now - self.since > SHORTEST and function.__module__.startswith("mbkern."):
+            self.said = True
+            if wanted():
+                print(longer_line(function.__module__.rpartition(".")[2]), file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """It is compiled."""
+        self.depth, self.until = max(self.depth - 1, 0), time.monotonic()
+
+
+_unasked = _Unasked()
+
+
+def longer_line(name: str) -> str:
+    """What is said about what nobody asked for by name.
+
+    Examples
+    --------
+    >>> from mbkern.waits import longer_line
+    >>> print(longer_line("energies"))
+    mbkern: compiling energies and what belongs to it, some seconds more (MBKERN_ANNOUNCE=off: without this line)
+    """
+    return f"mbkern: compiling {name} and what belongs to it, some seconds more ({VARIABLE}=off: without this line)"
+
+
 class _Listener(event.Listener):
     """Is told by Numba that a function is about to be compiled."""
 
     def on_start(self, event: Any) -> None:
         """Say so, if this is the first of a task."""
-        current = _now.task
-        if current is None or current.said:
-            return
-        current.said = True
-        seconds = current.seconds()
-        if seconds > SHORTEST and wanted():
-            print(line(current.name, seconds), file=sys.stderr, flush=True)
+        current, function = _now.task, event.data["dispatcher"].py_func
+        if current is None:
+            _unasked.start(function)
+        elif not current.said:
+            current.said = True
+            seconds = current.seconds(f"{function.__module__}.{function.__name__}")
+            if seconds > SHORTEST and wanted():
+                print(line(current.name, seconds), file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""
+        if _now.task is None:
+            _unasked.end()
 
 
 event.register("numba:compile", _Listener())

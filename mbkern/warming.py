@@ -16,7 +16,7 @@ from .integrate.options import INTEGRATORS
 from .integrate.simulate import give_back, lend
 from .methods import STATE_METHODS
 from .operations import CONSTRAINT_OPERATIONS, OPERATIONS, Argument, with_nearest
-from .waits import SECONDS, USUAL, task
+from .waits import expected, task
 
 if TYPE_CHECKING:
     from .inputs import Array
@@ -57,6 +57,7 @@ def _jobs(system: System, accelerations: Callable[[], Any], runs: Any, run_batch
     if system.model.constraints:
         jobs.update({name: lambda name=name: getattr(runs, name)  # type: ignore[misc]
                      for name in CONSTRAINT_OPERATIONS})
+        jobs["jacobian_rhs"] = lambda: lazy.module("core.constrained_engine").engine_of_duals.address
     return jobs
 
 
@@ -91,7 +92,7 @@ def _neutral(system: System, name: str) -> tuple[Any, ...]:
 WORDS = ("rhs", "batch", "rhs_batch", "simulate", "simulate_batch", "stepper", "accelerations")  # beside operations
 COMMON = ("rhs", "rhs_batch", "simulate", "stepper", "simulate_batch", "momenta", "velocities", "energy")
 OF_HINGES = ("rhs", "rhs_batch", "simulate_batch")  # what trees of hinges have of their own; all else serves any tree
-OF_LOOPS = ("rhs", "rhs_batch", "simulate", "accelerations", *CONSTRAINT_OPERATIONS)
+OF_LOOPS = ("rhs", "rhs_batch", "simulate", "accelerations", "jacobian_rhs", *CONSTRAINT_OPERATIONS)
 FIRST, LAST = ("rhs",), ("simulate_batch",)  # others need the first; the last needs others
 ANY = "emh-ldl"  # the method of trees, unless one is named
 
@@ -119,7 +120,8 @@ class Job:
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        return SECONDS.get(self.name, USUAL)[0 if self.machine == "hinges" else 1]
+        kind = self.machine if isinstance(self.machine, str) else "loops" if self.machine.constraints else "any"
+        return expected(self.name, kind, self.name in FIRST)
 
 
 def stages(names: Sequence[str] = (), everything: bool = False, model: Model | None = None) -> list[list[Job]]:

@@ -38,8 +38,27 @@ QUICK = (
 )
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the quick set."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Share files out to processes, the longest first."""
+    from longest_first import LongestFirst
+
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples are those of the package: files of tests have none, and to look for them takes seconds."""
+    return [found for found in (yield) if not isinstance(found, pytest.Module) or type(found) is pytest.Module]
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark the quick set; in processes that share the tests, the longest first."""
+    if hasattr(config, "workerinput"):
+        from longest_first import in_turn
+
+        turns = in_turn([item.nodeid for item in items])
+        items.sort(key=lambda item: turns[item.nodeid])
     for item in items:
         place = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
         if place in QUICK and not item.get_closest_marker("slow"):

@@ -10,7 +10,7 @@ import mbkern as mb
 from mbkern.errors import AccuracyWarning
 
 KINDS = ("revolute", "universal", "ball", "prismatic", "cylindrical")
-RATES, ACCELERATIONS = ("emh-ldl", "emh-lu", "dah", "hzu"), ("newton-euler-lu", "lagrange-1", "lagrange-2")
+RATES, ACCELERATIONS = ("emh-ldl", "emh-lu", "dah", "hzu"), ("newton-euler-lu", "lagrange-1", "lagrange-2", "appell")
 
 
 def tree(seed, ratio=1.0, far=0.0, n=6):
@@ -64,7 +64,11 @@ def test_the_estimate_bounds_the_true_error(ratio, far):
             warnings.simplefilter("ignore", AccuracyWarning)
             for method in (*RATES, *ACCELERATIONS):
                 name = method if method in ACCELERATIONS else None
-                estimate = (system if name else mb.System(model, method)).accuracy(q, p, method=name)
+                try:
+                    estimate = (system if name else mb.System(model, method)).accuracy(q, p, method=name)
+                except mb.errors.SingularInertiaError:
+                    assert method == "appell"  # what is lost may be all that a joint moves
+                    continue
                 assert true_error(model, method, q, p) <= 10.0 * estimate + 1e-7, (method, seed)
 
 
@@ -74,14 +78,18 @@ def test_a_loss_is_reported_once_with_the_body_and_what_to_do(ratio, far):
     for seed in range(6):
         model = tree(seed, ratio, far)
         q, p = random_state(model, seed)
-        for method in ("hzu", "emh-lu", "newton-euler-lu", "lagrange-1"):
+        for method in ("hzu", "emh-lu", "newton-euler-lu", "lagrange-1", "appell"):
             rates = method in RATES
             system = mb.System(model, method if rates else "emh-ldl")
+            u = system.velocities(q, p)
             try:
                 large = system.accuracy(q, p, method=None if rates else method) > 1e-5
+                if method == "appell":  # what it loses may be all that a joint moves, in one of two states an ulp apart
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", AccuracyWarning)
+                        mb.System(model).accelerations(q, u, method=method)
             except mb.errors.SingularInertiaError:
                 continue
-            u = system.velocities(q, p)
             for expected in (large, False):
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
@@ -110,6 +118,8 @@ def test_no_false_alarm_on_ordinary_trees():
             system = mb.System(model, "emh-ldl")
             for method in ("newton-euler-lu", "lagrange-1"):
                 system.accelerations(q, p, 0.37, method=method)
+            slow = p / max(1.0, np.abs(p).max(initial=0.0))  # at 25 rad/s "appell" does lose digits of some trees: 1e-5
+            system.accelerations(q, slow, 0.37, method="appell")
 
 
 def test_rounding_is_no_loss_where_the_terms_of_pdot_cancel():
@@ -135,11 +145,27 @@ def test_no_alarm_at_rest():
     system = mb.System(model)
     with warnings.catch_warnings():
         warnings.simplefilter("error", AccuracyWarning)
-        for method in ("newton-euler-lu", "lagrange-1"):
+        for method in ("newton-euler-lu", "lagrange-1", "appell"):
             for tilt in (0.0, 1e-13, 1e-9):
                 system.accelerations([tilt, -tilt], [0.0, 0.0], method=method)
         for method in ("hzu", "emh-lu"):
             mb.System(model, method).rhs([0.0, 0.0], [0.0, 0.0])
+
+
+def test_appell_beside_something_heavy_that_is_driven():
+    """A light wheel, and a crane that swings on a base of its own: differences of the energy of accelerations of both
+    (2e-5 once, without a word)."""
+    builder = mb.ModelBuilder()
+    builder.add_body("crane", joint=mb.rotate("z", mb.harmonic(0.4, 1.8)), mass=1e6, com=(3.0, 0.0, 1.0))
+    builder.add_body("wheel", joint=mb.revolute("x"), mass=1e-4, com=(0.0, 1e-3, 0.0))
+    system = mb.System(builder.build())
+    q, u = [0.3], [0.7]
+    best = system.accelerations(q, u, 0.2)
+    with pytest.warns(AccuracyWarning, match="'appell' has lost digits.*of body 'wheel'.*hides it.*'newton-euler-ldl'"):
+        found = system.accelerations(q, u, 0.2, method="appell")
+    true = float(np.abs(found - best).max() / np.abs(best).max())
+    p = system.momenta(q, u, 0.2)
+    assert 1e-6 < true <= 10.0 * system.accuracy(q, p, 0.2, method="appell")
 
 
 def test_simulate_says_so_in_its_message():

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import mbkern as mb
 from mbkern import waits
 from mbkern.errors import MethodError, StateError
-from mbkern.operations import OPERATIONS
+from mbkern.operations import CONSTRAINT_OPERATIONS, OPERATIONS
 
 ROOT = Path(__file__).parents[1]
 # compiles one operation; a chain of one hinge
@@ -34,7 +35,7 @@ def run(folder, **environment):
 def test_one_line_at_the_first_call_on_a_machine_and_none_for_programs(tmp_path):
     first = run(tmp_path, MBKERN_ANNOUNCE="on")
     assert first.stdout == "done\n"
-    assert first.stderr == waits.line("mass_matrix", waits.SECONDS["mass_matrix"][0]) + "\n"
+    assert first.stderr == waits.line("mass_matrix", waits.expected("mass_matrix", "hinges", alone=True)) + "\n"
     assert run(tmp_path, MBKERN_ANNOUNCE="on").stderr == ""  # it is on disk now
 
 
@@ -71,13 +72,13 @@ def said(monkeypatch, name, seconds):
     stream = io.StringIO()
     monkeypatch.setattr(waits, "_setting", "on")
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setitem(waits.SECONDS, name, (seconds, seconds))
-    listener = waits._Listener()
+    monkeypatch.setitem(waits.AFTER, name, (seconds, seconds))
+    listener, event = waits._Listener(), SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=said)})
     with waits.task(name):
-        listener.on_start(None)
+        listener.on_start(event)
         with waits.task("something inside"):
-            listener.on_start(None)
-    listener.on_start(None)  # nobody has asked for this
+            listener.on_start(event)
+    listener.on_start(event)  # nobody has asked for this
     return stream.getvalue()
 
 
@@ -87,27 +88,85 @@ def test_once_for_what_was_asked_for_and_not_for_short_waits(monkeypatch):
     assert said(monkeypatch, "simulate_batch", 0.9) == ""
 
 
+def test_what_nobody_asked_for_is_said_after_a_second(monkeypatch):
+    """Kernels inside a function of the user, for example: pieces of a second or less that add up."""
+    stream, clock = io.StringIO(), [100.0]
+    monkeypatch.setattr(waits, "_setting", "on")
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(waits.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(waits, "_unasked", waits._Unasked())
+    listener = waits._Listener()
+
+    def compiled(seconds, function=waits.line, inside=()):
+        event = SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+        listener.on_start(event)
+        for each in inside:
+            compiled(each)
+        clock[0] += seconds
+        listener.on_end(event)
+
+    compiled(0.9)
+    clock[0] += 1.0  # a pause: something else
+    compiled(0.9)
+    assert stream.getvalue() == ""
+    compiled(0.1)
+    compiled(0.1)  # more than a second has gone
+    compiled(5.0)
+    assert stream.getvalue() == waits.longer_line("waits") + "\n"
+    clock[0] += 1.0
+    compiled(3.0, said, inside=[0.6, 0.6, 0.6])  # a function of the user, in which three of ours are compiled
+    assert stream.getvalue() == 2 * (waits.longer_line("waits") + "\n")
+    clock[0] += 1.0
+    compiled(3.0, said)
+    compiled(3.0, said)  # nothing of ours
+    assert stream.getvalue().count("\n") == 2
+
+
 def test_every_wait_has_a_measured_time():
     names = {"rhs", "rhs_batch", "simulate", "dopri5", "gauss4", "stepper", "simulate_batch", "accelerations"}
-    assert names | set(OPERATIONS) <= set(waits.SECONDS)
-    assert all(0.1 < seconds < 100.0 for pair in waits.SECONDS.values() for seconds in pair)
+    assert names <= set(waits.ALONE) == set(waits.AFTER) and set(waits.OPERATION) == set(OPERATIONS)
+    assert {"constraints"} <= set(waits.LOOP) <= {"constraints", *names, *waits.ALONE, *CONSTRAINT_OPERATIONS}
+    for table in (waits.ALONE, waits.AFTER, waits.OPERATION, waits.LOOP):
+        assert all(0.0 < seconds < 100.0 for pair in table.values() for seconds in pair)
 
 
-def test_before_the_right_hand_side_a_run_takes_longer(monkeypatch):
-    system = mb.System(mb.zoo.chain(2)).warmup()
-    monkeypatch.setitem(waits.SECONDS, "dopri5", (9.0, 11.0))
-    monkeypatch.setitem(waits.SECONDS, "rhs", (4.0, 5.0))
-    assert waits._Task("dopri5", system).seconds() == 9.0
-    monkeypatch.setattr(type(system.binding), "ready", False)
-    assert waits._Task("dopri5", system).seconds() == 13.0
-    assert waits._Task("rhs", system).seconds() == 4.0 and waits._Task("gauss4", system).seconds() == 13.0
-    monkeypatch.setattr(type(system.binding), "ready_on_lanes", False)
-    both = waits.SECONDS["simulate_batch"][0] + waits.SECONDS["rhs_batch"][0]
-    assert waits._Task("simulate_batch", system).seconds() == pytest.approx(both)
+def test_what_is_compiled_already_need_not_be_waited_for(monkeypatch):
+    """The first function that is compiled for a task tells: where it is that of everything, nothing is there yet."""
     ball = mb.ModelBuilder()
     ball.add_body("bob", joint=mb.ball(), mass=1.0, com=(0, 0, 1), inertia=(1, 1, 1))
-    other = mb.System(ball.build())
-    assert waits._Task("mass_matrix", other).seconds() == waits.SECONDS["mass_matrix"][1]
+    hinge, other = mb.System(mb.zoo.chain(2)), mb.System(ball.build())
+    monkeypatch.setitem(waits.ALONE, "dopri5", (13.0, 23.0))
+    monkeypatch.setitem(waits.AFTER, "dopri5", (9.0, 11.0))
+    monkeypatch.setitem(waits.OPERATION, "energy", (8.0, 2.0))
+    first, later = "mbkern.core.operations.prepared", "mbkern.core.cabi.opened"
+    assert [waits._Task("dopri5", system).seconds(name) for system in (hinge, other) for name in (first, later)] == [
+        13.0, 9.0, 23.0, 11.0]
+    assert waits._Task("energy", hinge).seconds(first) == 8.0 and waits._Task("energy", other).seconds(later) == 2.0
+    assert waits._Task("of no table", hinge).seconds(later) == waits.USUAL
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["momenta", "dopri5", "rhs_batch"])
+def test_the_first_function_tells(tmp_path, name):
+    """In a new process with nothing on disk, up to the moment in which a wait would be announced."""
+    program = f"""
+import os
+import mbkern as mb
+from numba.core import event
+from mbkern import waits
+system = mb.System(mb.zoo.chain(1))
+class Listener(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        print(f"{{function.__module__}}.{{function.__name__}}" in waits.FOUNDATIONS, flush=True)
+        os._exit(0)
+    on_end = on_start
+event.register("numba:compile", Listener())
+system.warmup({name!r})
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
+                          env=dict(os.environ, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path)))
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_warmup_by_name():

@@ -1,9 +1,12 @@
 """Lyapunov exponents, periodic motions, sections: against closed forms, heyoka, and what conservation demands."""
 
+import os
+
 import numpy as np
 import pytest
 from double_pendulum import double_pendulum, heyoka_double_pendulum
 from integrate_cases import pendulum, quarter_period
+from interrupts import assert_ctrl_c_ends
 from numba import njit
 
 import mbkern as mb
@@ -154,3 +157,21 @@ def test_sections_that_are_refused_or_never_reached():
         mb.orbits.poincare(system, [1.0], [0.0], "elbow", 3)
     with pytest.raises(IntegrationError, match="0 of 3 crossings of 'bob'"):
         mb.orbits.poincare(system, [1.5], [0.0], "bob", 3, value=0.2, longest=20.0)
+
+
+# ---- ctrl-C ----
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("study", ["lyapunov", "periodic", "poincare"])
+def test_ctrl_c_ends_a_study(study):
+    """Each would take half a minute and more; what compiles is done before."""
+    system, chaotic = pendulum(), mb.System(double_pendulum())
+    calls = {
+        "lyapunov": lambda T: mb.chaos.lyapunov(chaotic, Q, P, T, interval=0.5, step=0.02),
+        "periodic": lambda T: mb.orbits.periodic(system, [0.5 * np.pi - 0.9], [0.1], T, step=T / 400.0 if T < 10.0 else
+                                                 1e-4),
+        "poincare": lambda T: mb.orbits.poincare(chaotic, Q, P, "lower", 10**7 if T > 10.0 else 2, longest=1e3 * T),
+    }
+    calls[study](2.0)
+    assert_ctrl_c_ends(lambda: calls[study](1e4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 from pathlib import Path
 
@@ -26,6 +27,23 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_broken_links_of_the_site_are_found(tmp_path):
+    """By the script that CI runs over the built pages."""
+    spec = importlib.util.spec_from_file_location("links", ROOT / "docs" / "links.py")
+    links = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(links)
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "template.html").write_text("<a href='{{ nothing }}'>")
+    (tmp_path / "a.html").write_text(
+        "<h1 id='top'></h1><a href='b.html#part'></a><a href='#top'></a><a href='#end'></a><img src='no.png'>"
+        "<a href='https://example.org/x#y'></a><a href='mailto:a@b'></a>")
+    (tmp_path / "b.html").write_text("<p id='part'><a href='a.html'></a><a href='a.html#bottom'></a>")
+    found, elsewhere = links.missing(tmp_path)
+    assert found == ["a.html: #end (no such anchor)", "a.html: no.png", "b.html: a.html#bottom (no such anchor)"]
+    assert elsewhere == {"https://example.org/x"}
+    assert "docs/links.py" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_every_public_name_is_in_the_reference():

@@ -1,10 +1,13 @@
 """`mb.gradient`: against differences of whole runs, and against tangents along the same steps."""
 
+import os
+
 import numpy as np
 import pytest
 from cases import random_model, random_state
 from double_pendulum import double_pendulum
 from dual import partials_of, seeded, values_of
+from interrupts import assert_ctrl_c_ends
 from numba import njit
 
 import mbkern as mb
@@ -248,3 +251,14 @@ def test_what_is_refused():
 
     with pytest.raises(IntegrationError, match=r"gradient: the run stopped at t = 0\.3"):
         mb.gradient(swing, system, Q, P, SPAN, tau=mb.forces.with_derivative(breaks), **how)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_ctrl_c_ends_it(integrator):
+    """On the way forward and on the way back, whichever it is at."""
+    system = mb.System(double_pendulum())
+    mb.gradient(swing, system, Q, P, SPAN, integrator=integrator, **HOW[integrator])  # compiles
+    for seconds in (0.2, 1.5):
+        assert_ctrl_c_ends(lambda: mb.gradient(swing, system, Q, P, (0.0, 3e4), integrator=integrator,
+                                               **HOW[integrator]), seconds)

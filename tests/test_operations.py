@@ -6,6 +6,7 @@ Whether the numbers are right is asked in core/test_operation_kernels.py; here t
 from __future__ import annotations
 
 import ctypes
+import functools
 import inspect
 import os
 import pickle
@@ -31,15 +32,19 @@ NAMES = tuple(OPERATIONS)
 # the longest kernels: of their routes beside Python and C a sample, all with MBKERN_ALL_OPERATIONS=1
 LONG = ("jvp", "vjp", "derivatives_accelerations", "derivatives_inverse_dynamics", "torque_regressor",
         "energy_regressor")
-SHORT = tuple(name for name in NAMES if name not in LONG or os.environ.get("MBKERN_ALL_OPERATIONS") == "1")
+ALL = os.environ.get("MBKERN_ALL_OPERATIONS") == "1"
+SHORT = tuple(name for name in NAMES if name not in LONG or ALL)
+HANDLED = SHORT if ALL else tuple({(len(op.inputs) + len(op.results), op.room): name for name, op in (
+    (name, OPERATIONS[name]) for name in reversed(SHORT))}.values())
 # inputs of which there may be several: methods take vectors, or columns
 ROWS = sorted({a.name for operation in OPERATIONS.values() for a in operation.inputs if "k" in a.shape})
 
 
-def states(count: int) -> list[dict[str, np.ndarray]]:
-    """Arguments of all operations for some states."""
+@functools.cache
+def states() -> list[dict[str, np.ndarray]]:
+    """Arguments of all operations for some states; not at import, which would compile in every process."""
     found = []
-    for seed in range(count):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         q, u = MODEL.random_state(seed)
         found.append({"q": q, "u": u, "p": SYSTEM.momenta(q, u, T), "udot": rng.normal(size=MODEL.nv),
@@ -47,9 +52,6 @@ def states(count: int) -> list[dict[str, np.ndarray]]:
                       "frame": SYSTEM.frame_numbers(FRAME, "body"),
                       **{name: rng.normal(size=(1, MODEL.nv)) for name in ROWS}})
     return found
-
-
-STATES = states(5)
 
 
 def tupled(answer):
@@ -77,7 +79,7 @@ def expected(operation: Operation, state):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_out_is_filled_and_returned(name):
-    operation, state = OPERATIONS[name], STATES[0]
+    operation, state = OPERATIONS[name], states()[0]
     new = expected(operation, state)
     given = [np.full(x.shape, np.nan) for x in new]
     out = given[0] if len(given) == 1 else tuple(given)
@@ -88,9 +90,11 @@ def test_out_is_filled_and_returned(name):
         assert all(x is y for x, y in zip(tupled(answer), given, strict=True))
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", HANDLED)
 def test_compiled_code_of_others_gets_the_same_bits(name):
-    operation, state = OPERATIONS[name], STATES[1]
+    """The function that Python calls, for arguments in another form: one of each number of arguments, and of each size
+    of a workspace, and all with MBKERN_ALL_OPERATIONS=1."""
+    operation, state = OPERATIONS[name], states()[1]
     f, block = SYSTEM.njit(name)
     new = expected(operation, state)
     results = [np.full(r.shape_for(MODEL, 1), np.nan) for r in operation.results]
@@ -119,7 +123,7 @@ def single(name: str, state, **left_out):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_c_gets_the_same_bits(name):
-    operation, state = OPERATIONS[name], STATES[2]
+    operation, state = OPERATIONS[name], states()[2]
     f, results = c_call(name, state)
     assert f.error is None and f.address > 0
     for x, y in zip(results, expected(operation, state), strict=True):
@@ -130,7 +134,7 @@ def test_c_gets_the_same_bits(name):
 @pytest.mark.parametrize("left_out", ((), ("wrench",), ("tau", "wrench")), ids=["all", "tau", "none"])
 def test_right_hand_sides_have_the_same_bits_everywhere(name, left_out):
     """In Numba "rhs" has no wrench. Without wrenches the sum of joint forces has them as zeros: -0.0 apart the same."""
-    state, left = STATES[3], dict.fromkeys(left_out)
+    state, left = states()[3], dict.fromkeys(left_out)
     new = single(name, state, **left)
     f, results = c_call(name, state, **left)
     for x, y in zip(results, new, strict=True):
@@ -148,19 +152,19 @@ def test_right_hand_sides_have_the_same_bits_everywhere(name, left_out):
 def test_several_vectors_in_c():
     X = np.random.default_rng(1).normal(size=(3, MODEL.nv))
     f, Y = SYSTEM.cfunc_of("solve_mass", k=3), np.empty((3, MODEL.nv))
-    assert f.ctypes(T, STATES[0]["q"], X, Y, f.user_data) == 0
-    np.testing.assert_array_equal(Y, SYSTEM.solve_mass(STATES[0]["q"], X.T, T).T)
+    assert f.ctypes(T, states()[0]["q"], X, Y, f.user_data) == 0
+    np.testing.assert_array_equal(Y, SYSTEM.solve_mass(states()[0]["q"], X.T, T).T)
     for wrong in (0, -1, 1.5, True, "2"):
         with pytest.raises(StateError, match=r"^k: expected a whole number"):
             SYSTEM.cfunc_of("solve_mass", k=wrong)
 
 
 def test_what_c_cannot_compute_is_nan_and_has_a_code():
-    state = dict(STATES[0], q=STATES[0]["q"] * np.nan)
+    state = dict(states()[0], q=states()[0]["q"] * np.nan)
     f, (R, r) = c_call("body_poses", state)
     assert CODES[f.status][0] == "BAD_Q" and "BAD_Q" in str(f.error) and np.isnan(R).all() and np.isnan(r).all()
     bare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 4)(f.address)
-    q = STATES[0]["q"]
+    q = states()[0]["q"]
     assert bare(T, q.ctypes.data, R.ctypes.data, r.ctypes.data, f.user_data) == 0 and np.isfinite(R).all()
     code = bare(T, None, R.ctypes.data, r.ctypes.data, f.user_data)  # a null pointer for what is needed
     assert CODES[code][0] == "BAD_SHAPE" and np.isnan(R).all()
@@ -170,7 +174,7 @@ def test_what_c_cannot_compute_is_nan_and_has_a_code():
 
 def test_arrays_for_c_are_looked_at():
     f, p = SYSTEM.cfunc_of("momenta"), np.empty(MODEL.nv)
-    state, other = STATES[0], SYSTEM.cfunc_of("velocities")
+    state, other = states()[0], SYSTEM.cfunc_of("velocities")
     for arguments, match in (
             ((state["q"][:-1], state["u"], p, f.user_data), "q: expected a contiguous float64 array of shape"),
             ((state["q"], None, p, f.user_data), "u: expected"),
@@ -208,7 +212,7 @@ int hold(mbkern_inverse_dynamics f, void *user, const double *q, double *rest, d
     subprocess.run([compiler(), *FLAGS, "-shared", "-fPIC", str(tmp_path / "hold.c"), "-o", str(target)], check=True)
     hold = ctypes.CDLL(str(target)).hold
     hold.argtypes = [ctypes.c_void_p] * 5
-    f, q, zero, tau = SYSTEM.cfunc_of("inverse_dynamics"), STATES[0]["q"], np.ones(MODEL.nv), np.empty(MODEL.nv)
+    f, q, zero, tau = SYSTEM.cfunc_of("inverse_dynamics"), states()[0]["q"], np.ones(MODEL.nv), np.empty(MODEL.nv)
     assert hold(f.address, f.user_data, q.ctypes.data, zero.ctypes.data, tau.ctypes.data) == 0
     np.testing.assert_array_equal(tau, SYSTEM.bias(q, zero, T))
 
@@ -234,14 +238,14 @@ def batch_of(operation: Operation, chosen, **options):
 @pytest.mark.parametrize("name", SHORT)
 def test_batches_have_the_bits_of_single_calls(name):
     operation = OPERATIONS[name]
-    for chosen in (STATES, STATES[:1], STATES[:4]):
+    for chosen in (states(), states()[:1], states()[:4]):
         for threads in (1, None):
             results = batch_of(operation, chosen, threads=threads)
             for k, state in enumerate(chosen):
                 for rows, one in zip(results, expected(operation, state), strict=True):
                     np.testing.assert_array_equal(rows[k], one)
     out = [np.full(x.shape, np.nan) for x in results]
-    again = batch_of(operation, STATES[:4], out=out[0] if len(out) == 1 else tuple(out))
+    again = batch_of(operation, states()[:4], out=out[0] if len(out) == 1 else tuple(out))
     for x, y, z in zip(out, again, results, strict=True):
         assert y is x or y.base is x or np.shares_memory(x, y)
         np.testing.assert_array_equal(x, z)
@@ -252,16 +256,16 @@ def test_batches_have_the_bits_of_single_calls(name):
 def test_batches_with_machines_of_their_own(name):
     """A row with the nominal mass is the nominal row, round-off apart as frames may lie elsewhere; others differ."""
     operation, body = OPERATIONS[name], MODEL.body_names[2]
-    masses = MODEL.body_specs[2].mass * np.linspace(1.0, 2.0, len(STATES))
-    results = batch_of(operation, STATES, parameters=MODEL.vary(body=body, mass=masses))
-    with_nominal = batch_of(operation, STATES)
+    masses = MODEL.body_specs[2].mass * np.linspace(1.0, 2.0, len(states()))
+    results = batch_of(operation, states(), parameters=MODEL.vary(body=body, mass=masses))
+    with_nominal = batch_of(operation, states())
     np.testing.assert_allclose(results[0][0], with_nominal[0][0], rtol=1e-9, atol=1e-9)
     differs = np.abs(results[0] - with_nominal[0]).max()
     assert (differs > 1e-3) == (name != "jacobian")  # a mass does not move a frame
 
 
 def test_a_bad_row_is_nan_and_leaves_the_others_alone():
-    Q = np.array([state["q"] for state in STATES])
+    Q = np.array([state["q"] for state in states()])
     good = SYSTEM.momenta_batch(Q, Q[:, :MODEL.nv] * 0 + 1.0, T)
     Q[2, 0] = np.nan
     P, status = SYSTEM.momenta_batch(Q, np.ones((5, MODEL.nv)), T, return_status=True)
@@ -280,11 +284,11 @@ def test_numbers_that_are_none_are_named(name):
         if argument.name == "frame":
             continue
         for bad in (np.nan, np.inf, 1e301):
-            state = {key: value.copy() for key, value in STATES[0].items()}
+            state = {key: value.copy() for key, value in states()[0].items()}
             state[argument.name].flat[-1] = bad
             with pytest.raises(StateError, match=rf"^{argument.name}\b"):
                 method_of(operation, state)
-    expected(operation, STATES[0])  # all is well again
+    expected(operation, states()[0])  # all is well again
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -295,7 +299,7 @@ def test_shapes_are_named(name):
             continue
         for bad in (np.zeros(MODEL.nv + 3), np.zeros((2, 2, 2)), "text", None if not argument.optional else 5.0,
                     [[1.0], [2.0, 3.0]], np.zeros(MODEL.nq, complex)):
-            state = dict(STATES[0])
+            state = dict(states()[0])
             state[argument.name] = [bad] if argument.name in ROWS else bad
             with pytest.raises(StateError, match=rf"^{argument.name}\b"):
                 method_of(operation, state)
@@ -303,7 +307,7 @@ def test_shapes_are_named(name):
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("solve_mass",)])
 def test_arrays_that_cannot_be_written_are_refused(name):
-    operation, state = OPERATIONS[name], STATES[0]
+    operation, state = OPERATIONS[name], states()[0]
     new = expected(operation, state)
 
     def refused(out, match):
@@ -333,7 +337,7 @@ def test_lists_and_integers_are_fine():
 
 
 def test_right_hand_sides_of_the_mass_matrix():
-    q, H = STATES[0]["q"], SYSTEM.mass_matrix(STATES[0]["q"], T)
+    q, H = states()[0]["q"], SYSTEM.mass_matrix(states()[0]["q"], T)
     X = np.random.default_rng(0).normal(size=(MODEL.nv, 7))
     Y = SYSTEM.solve_mass(q, X, T)
     np.testing.assert_allclose(H @ Y, X, atol=1e-9)  # rounding times the condition of H, 1e4
@@ -352,12 +356,12 @@ def test_unknown_names_come_with_the_nearest():
     with pytest.raises(MethodError, match=r"'inverse_dynamic'; the nearest is 'inverse_dynamics'"):
         SYSTEM.njit("inverse_dynamic")
     with pytest.raises(ModelError, match=rf"frame: .*; the nearest is {FRAME!r}"):
-        SYSTEM.jacobian(STATES[0]["q"], FRAME + "x")
+        SYSTEM.jacobian(states()[0]["q"], FRAME + "x")
     with pytest.raises(StateError, match=r"axes: expected one of world, body, local-world-aligned, got 'World'; the n"):
-        SYSTEM.jacobian(STATES[0]["q"], FRAME, axes="World")
+        SYSTEM.jacobian(states()[0]["q"], FRAME, axes="World")
     for wrong in (5, None, ["body1"]):
         with pytest.raises(MbkernError, match=r"^frame"):
-            SYSTEM.frame_pose(STATES[0]["q"], wrong)
+            SYSTEM.frame_pose(states()[0]["q"], wrong)
 
 
 # ---- frames ----

@@ -27,6 +27,8 @@ CALLS = FUNCTIONS | METHODS
 def test_names():
     assert NAMES <= set(mb.__all__)
     assert set(dir(mb)) == {*mb.__all__, "__doc__", "__version__"}
+    for module in (mb.zoo, mb.forces):  # what people look through by the tabulator
+        assert dir(module) == sorted(module.__all__)
 
 
 def test_nothing_else_is_loaded_by_name():

@@ -1,6 +1,7 @@
 """The rooms of the package: nobody reaches into the private parts of others, names of places have one meaning."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -70,3 +71,12 @@ def test_the_model_knows_nothing_of_those_who_use_it():
     above = "(?:inputs|system|integrate|batch|embed|methods)"
     imports = re.compile(rf"^(?:from \.\.{above}\b|from \.\. import .*\b{above}\b)", re.MULTILINE)
     assert [path.name for path in (HERE / "model").glob("*.py") if imports.search(path.read_text())] == []
+
+
+def test_lists_of_test_files_name_files():
+    """Of the quick set, and of the order in which tests are shared out."""
+    tests = Path(__file__).parent
+    named = [*importlib.import_module("longest_first").LONGEST]
+    named += [f"tests/{name}" for name in re.findall(r'"([\w/]+\.py)"', (tests / "conftest.py").read_text())]
+    assert len(named) > 40
+    assert not [name for name in named if not (tests.parent / name.partition("::")[0]).exists()]

@@ -110,13 +110,16 @@ class BatchCall:
                 code = entry(function, block, self._inputs, places, values, times, status, begin,
                              min(begin + one_call, total), step, buffers, own, job, thread_pool.SLOTS, workers - 1,
                              *arrays, *results)
+                if code == kernels.STALLED:
+                    code = thread_pool.outwait(job, self, buffers, own, values, times, status, arrays, results)
                 if code == kernels.SHARED:
                     raise StateError("out: its arrays share memory with each other or with another argument, which "
                                      "they would change while it is read; give arrays of their own")
                 bad += code
         finally:
             thread_pool.CALLERS.pop()
-            self._pool.append((buffers, job))
+            if job[kernels.DONE] == job[kernels.CAME]:  # else some helper still writes there
+                self._pool.append((buffers, job))
         if bad and not return_status:
             self._warn(bad, status, times)
         if not self._flat:

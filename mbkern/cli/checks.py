@@ -45,6 +45,21 @@ def writable(option: str, name: str | None) -> None:
         raise StateError(f"{option} {name}: expected a place that may be written to")
 
 
+def drawable(option: str, name: str | None) -> None:
+    """Raise a StateError if a picture of that name cannot be drawn: no matplotlib, or a kind of file that it does not
+    know; and as `writable`."""
+    if name is None:
+        return
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise StateError(f"{option} {name}: needs matplotlib (pip install matplotlib)") from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if Path(name).suffix.lower().removeprefix(".") not in kinds:
+        raise StateError(f"{option} {name}: expected a name that ends in {', '.join(f'.{kind}' for kind in kinds)}")
+    writable(option, name)
+
+
 def writable_folder(option: str, name: str | None) -> None:
     """Raise a StateError if files cannot be written to a folder of that name; it is made if need be."""
     if name is None:

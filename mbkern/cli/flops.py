@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
+import sys
+from collections.abc import Callable
 from typing import Any
 
-from ..errors import ModelError
 from ..flops.diagrams import SOURCES, selection_figure
 from ..flops.report import report
-from ..flops.scaling import QUICK_SIZES, SIZES, can_integrate, claims_table, study
-from .checks import writable, writable_folder
+from ..flops.scaling import DOFS, FAMILIES, QUICK_SIZES, SIZES, can_integrate, claims_table, study
+from ..integrate.progress import Tally
+from .checks import drawable, writable_folder
 from .models import HELP, model_named
 
 
@@ -68,7 +69,8 @@ class Bench:
         """Run the scaling study, print exponents and claims, and write files on request."""
         writable_folder("--out", options.out)
         result = study(sizes=QUICK_SIZES if options.quick else SIZES, integrate=can_integrate() and not options.quick,
-                       seconds=0.005 if options.quick else 0.03)
+                       seconds=0.005 if options.quick else 0.03,
+                       progress=progress(len(FAMILIES) * len(DOFS), "kinds of trees"))
         print("time ~ N^b, fitted to the largest trees")
         for family, n, method, what in result.curves():
             exponent = result.exponent(family, n, method, what)
@@ -104,15 +106,23 @@ class Diagram:
     @staticmethod
     def run(options: argparse.Namespace) -> int:
         """Draw selection maps."""
-        if Path(options.out).suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ModelError(f"--out: expected a .png, .svg or .pdf file, got {options.out!r}")
-        writable("--out", options.out)
+        drawable("--out", options.out)
         sources = tuple(options.source or SOURCES[:-1])
-        figure = selection_figure(options.dofs, options.out, sources, options.size, options.size)
+        figure = selection_figure(options.dofs, options.out, sources, options.size, options.size,
+                                  progress=progress(len(sources), "maps"))
         for axes in figure.axes:
             print(f"{axes.get_title()}: " + ", ".join(x.get_text() for x in axes.get_legend().get_texts()))
         print(options.out)
         return 0
+
+
+def progress(total: int, what: str) -> Callable[[int], None] | None:
+    """What shows how many of all are done, if somebody looks at a terminal."""
+    if not sys.stderr.isatty():
+        return None
+    bar = Tally(total, what)
+    bar.show(0)
+    return lambda done: bar.show(done, last=done == total)
 
 
 COMMANDS: dict[str, Any] = {"table1": Table1, "bench": Bench, "diagram": Diagram}

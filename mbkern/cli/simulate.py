@@ -4,7 +4,7 @@ examples:
   python -m mbkern                                  a chain of 20 bodies in space, 10 s
   python -m mbkern chain:100 --time 5 --rtol 1e-6
   python -m mbkern carousel:30 --integrator gauss4 --step 1e-3 --out motion.npz
-  python -m mbkern simulate robot.urdf --time 5 --view run.html --picture run.png
+  python -m mbkern simulate robot.urdf --limits soft --friction --time 5 --view run.html --picture run.png
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from .. import files, lazy, plain
-from ..errors import IntegrationError, StateError
+from ..errors import StateError
+from ..integrate.limits import summary
 from ..integrate.options import INTEGRATORS
 from ..integrate.solution import Solution
 from ..methods import METHODS, STATE_METHODS
 from ..model.model import Model
 from ..system import System
-from .checks import whole, writable
+from .checks import drawable, whole, writable
 from .models import HELP, add_model_arguments, model_named
 
 ABOUT = "motion of a machine released from rest (the default)"
@@ -47,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atol", type=float, default=1e-8, help="absolute tolerance of dopri5, default 1e-8")
     parser.add_argument("--step", type=float, metavar="S",
                         help="step of the other integrators in seconds, default 1e-3")
+    parser.add_argument("--limits", choices=("soft",), help="make springs and dampers of the limits of the joints; "
+                                                            "without, limits are noted and not kept")
+    parser.add_argument("--friction", action="store_true", help="let the friction of the joints act")
     parser.add_argument("--seed", type=whole, metavar="K",
                         help="begin at a random configuration instead of the neutral one")
     parser.add_argument("--frames", type=whole, default=1001, metavar="M", help="states in the output, default 1001")
@@ -73,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         raise StateError(f"--seed {options.seed}: expected a whole number, at least 0")
     writable("--output", options.output)
     writable("--view", options.view)
-    writable("--picture", options.picture)
+    drawable("--picture", options.picture)
     if not np.isfinite(options.time) or options.time == 0.0:
         raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
     model = model_named(options.model, options)
@@ -85,7 +89,8 @@ def run(options: argparse.Namespace) -> int:
     if model.constraints:
         q0 = system.assemble(q0)
     p0 = np.zeros(model.nv) if system.variable == "u" else system.momenta(q0, np.zeros(model.nv))
-    settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step)
+    settings: dict[str, Any] = dict(integrator=options.integrator, rtol=options.rtol, atol=options.atol, step=step,
+                                    limits=options.limits, friction=options.friction)
     print(f"{model!r}\nmethod {system.method}, integrator {options.integrator}, {options.time:g} s from rest")
     begin = time.perf_counter()
     span = 0.0, options.time * 1e-6
@@ -127,6 +132,8 @@ def report(solution: Solution, seconds: float, preparation: float) -> None:
     ]
     for name, value in rows:
         print(f"  {name:<17}{value}")
+    for line in summary(solution.notes):
+        print(f"  {line}")
 
 
 def per_evaluation(solution: Solution, seconds: float) -> str:
@@ -185,14 +192,9 @@ def write(solution: Solution, path: Path) -> None:
 
 def draw(solution: Solution, path: str) -> None:
     """A picture of the coordinates and the energy."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise IntegrationError(f"--picture {path}: matplotlib is not installed (pip install matplotlib)") from None
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 6), layout="constrained")
     solution.plot(axes=figure.subplots(2, 1, sharex=True))
-    try:
-        figure.savefig(path, dpi=120)
-    except ValueError as error:  # matplotlib's word for an unknown kind of file
-        raise IntegrationError(f"--picture {path}: {error}") from None
+    figure.savefig(path, dpi=120)
     print(f"drew {path}")

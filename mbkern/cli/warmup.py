@@ -11,9 +11,14 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -49,27 +54,59 @@ def run(options: argparse.Namespace) -> int:
     stages = warming.stages(options.names, options.all, model)
     total, begin = sum(map(len, stages)), time.perf_counter()
     count = min(options.jobs or _processors(), max(map(len, stages)))
-    bar, done, failed = Tally(total, "compiled"), 0, []
+    bar, failed = Tally(total, "compiled"), []
     watched = sys.stderr is not None and sys.stderr.isatty()
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"))
-    try:
-        for stage in stages:
-            jobs = {pool.submit(warming.compile_job, job): job for job in stage}
-            for finished in as_completed(jobs):
-                done += 1
-                error = finished.exception()
-                if error is not None:
-                    failed.append(f"{jobs[finished]}: {' '.join(str(error).split())}")
-                if watched:
-                    bar.show(done)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-    bar.show(done, last=True)
+    minutes = sum(job.seconds for stage in stages for job in stage) / 60 / count
+    if watched and minutes > 1.0:
+        print(f"{total} to compile by {count} processes: about {minutes:.0f} min where nothing is on disk yet; ctrl-C "
+              "ends it, what is done is kept", file=sys.stderr)
+    for done, (job, error) in enumerate(_compiled(stages, count), 1):
+        if error is not None:
+            failed.append(f"{job}: {' '.join(str(error).split())}")
+        if watched:
+            bar.show(done)
+    bar.show(total, last=True)
     for line in failed:
         print(f"mbkern warmup: {line}", file=sys.stderr)
     print(f"{total - len(failed)} of {total} compiled or found on disk by {count} processes in "
           f"{time.perf_counter() - begin:.0f} s; they are kept in {_folder()}")
     return 1 if failed else 0
+
+
+def _compiled(stages: list[list[warming.Job]], count: int) -> Iterator[tuple[warming.Job, BaseException | None]]:
+    """Jobs as they are finished, each with what went wrong; whoever stops asking ends the processes."""
+    before = {*multiprocessing.active_children()}
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"))
+    try:
+        for stage in stages:
+            try:
+                with _deaf():  # processes start when they get their first job
+                    jobs = {pool.submit(warming.compile_job, job): job for job in stage}
+            except BrokenProcessPool as error:
+                yield from [(job, error) for job in stage]
+                continue
+            for finished in as_completed(jobs):
+                yield jobs[finished], finished.exception()
+        pool.shutdown()
+    except BaseException:  # ctrl-C: in the middle of what may take a minute; files on disk are written as a whole
+        for process in {*multiprocessing.active_children()} - before:
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
+        raise
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started here never hear ctrl-C: it is for the one that shows how far it is, which ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _processors() -> int:

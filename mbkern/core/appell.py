@@ -17,6 +17,10 @@ at rest; K and D likewise from speeds e_i, 2 e_i, e_i + e_j. At the actual speed
 bias (in the place of H): 1 + 2n + n(n-1)/2 values of S for udot. The weight is no acceleration of the ground here: it
 would make S large, and the rounding error of the differences with it.
 
+What the differences lose is relative to S and to unit trial accelerations: where something heavy is driven and
+something light is free, S0 is large beside A. The estimate at `loss_at` is the rounding error of S over the smallest
+pivot of A, the error of an acceleration next to the largest of all or to a unit.
+
 To read along: :mod:`mbkern.textbook.appell`.
 """
 
@@ -26,15 +30,16 @@ from .jit import inline, kernel, noinline
 from .joints import dofs, put_drive_margins, put_frames
 from .layout import (
     GRAVITY, HAS_ROTORS, HOME, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V, W_W,
-    get3, get6, get_frame, get_pair, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
+    get3, get6, get_frame, get_pair, loss_at, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
 )
 from .momenta import project_forces
 from .newton_euler import carry_accelerations, put_motions
-from .number import fma, get, put, smaller, whole
+from .number import fma, get, larger, magnitude, put, smaller, whole
 from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6
 from .vec3 import add, cross, dot, mul, scale, smul
 
+PROBED_ROUNDING = 4.0 * 2.0**-52  # of S, in the sum of four of them that gives a diagonal entry of A
 PROBED_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
 
 
@@ -259,6 +264,17 @@ def factor_and_solve(block, b, work):
             put(b, j, fma(-(get(work, row + r) * d), get(b, r), get(b, j)))
 
 
+@inline
+def put_loss(block, S0, work):
+    """The estimate of the error; the diagonal of A is at x, the pivots (inverted) are on that of the matrix."""
+    n, at, x, loss = whole(block, NV), matrix_at(block), x_at(block), loss_at(block)
+    put(work, loss, magnitude(S0)); put(work, loss + 1, 0.0)
+    for j in range(n):
+        put(work, loss, larger(2.0 * magnitude(get(work, x + j)), get(work, loss)))  # S(2 e_j) of that size
+        put(work, loss + 1, larger(magnitude(get(work, at + j * n + j)), get(work, loss + 1)))
+    put(work, loss, PROBED_ROUNDING * get(work, loss) * get(work, loss + 1))
+
+
 @kernel
 def sweeps(block, q, u, tau, udot, work):
     """udot for any number type; the drive values are in the workspace already."""
@@ -273,3 +289,4 @@ def sweeps(block, q, u, tau, udot, work):
         put(udot, j, get(udot, j) - get(work, bias + j))
     add_applied_forces(block, q, tau, udot, work)  # those of rotors are part of S
     factor_and_solve(block, udot, work)
+    put_loss(block, S0, work)

@@ -7,9 +7,9 @@ left. Other threads wait at *slots*, one word each:
     BUSY      it works on a job      else    the address of a job that wants to be taken
 
 Who calls `run_rows` leaves its job at slots that are ready, else at absent ones, works itself, and takes the job back
-from slots where nobody has come for it: it waits only for threads that have begun. A thread that looks is there in less
-than a microsecond; one that sleeps takes 0.1 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks
-for a while before it returns.
+from slots where nobody has come for it: it waits only for threads that have begun, and after a while returns `STALLED`
+to say so; `wait_on` goes on waiting. A thread that looks is there in less than a microsecond; one that sleeps takes 0.1
+to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks for a while before it returns.
 """
 
 from llvmlite import ir
@@ -28,7 +28,8 @@ from .number import (
 )
 from .operations import LANES_BYTES
 
-SHARED = -1  # what `run_rows` returns for arrays that share memory
+# what `run_rows` returns for arrays that share memory, and when other threads are still at work on a job
+SHARED, STALLED = -1, -2
 # places in a buffer of lanes: t, codes, and from there on the arguments of the operation one by one, and its workspace
 B_T, B_CODES, B_ARGUMENTS = 0, 1, 2
 # words of a slot: its state, and how many jobs were done there (which nobody needs but tests)
@@ -36,13 +37,15 @@ SLOT, JOBS = 0, 1
 SLOT_SIZE = 8  # a cache line
 ABSENT, READY, BUSY = 0, 1, 2
 PATIENCE = 1000  # looks for the end of a job before other threads are let through
+LOOKS = 300_000  # looks for it before Python hears of it: about a tenth of a second
 # words of a job: numbers, addresses and counts
 JOB_FUNCTION, BLOCK, END, STEP, N_INPUTS, N_ARGUMENTS = 0, 1, 2, 3, 4, 5
 PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11
 BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 12, 13, 14, 15  # of the first thread, and bytes from one thread to the next
-NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that came, and that left; rows without a result
-ALONE = 20  # whether the function is for one state: rows are its arguments as they are
-ARRAYS = 21  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
+NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that work or have, and that left; rows without a result
+CAME = 20  # helpers that took the job
+ALONE = 21  # whether the function is for one state: rows are its arguments as they are
+ARRAYS = 22  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
 ARRAY = 3
 JOB = ARRAYS + ARRAY * MOST  # and two words for each helper: a slot, and what was there before
 
@@ -313,6 +316,26 @@ def take_back(job, asked):
     return came
 
 
+@exact
+def outcome(job):
+    """Wait for the helpers that took a job: how many rows have no result, or `STALLED` when they take long."""
+    looks = 0
+    while peek(job + WORD * DONE) != peek(job + WORD * CAME):
+        pause()
+        looks += 1
+        if looks > LOOKS:
+            return STALLED
+        if looks > PATIENCE:
+            give_way()
+    return peek(job + WORD * BAD)
+
+
+@checked
+def wait_on(job):
+    """Go on waiting for a job whose threads were late."""
+    return outcome(job)
+
+
 @intrinsic
 def describe(typingctx, address, arrays):
     """Write address, columns and rows of each array of a tuple to the words at an address."""
@@ -348,7 +371,8 @@ def run_rows(function, block, inputs, places, values, t, codes, begin, end, step
     states, or one for each. `block` is an address. t has one number or one a row. `buffers` and `own` (the block in
     every lane; empty unless constants vary) have a part for each thread, `job` has JOB words and two for each helper;
     all three are for this call alone. A negative `step`: the function is for one state at a time. Returns how many rows
-    have no result, these are NaN; `SHARED` and does nothing when results would be written over what is to be read.
+    have no result, these are NaN; `SHARED` and does nothing when results would be written over what is to be read;
+    `STALLED` while other threads still write to all of these.
     """
     count = len(arrays)
     describe(data_of(job) + WORD * ARRAYS, arrays)
@@ -360,17 +384,12 @@ def run_rows(function, block, inputs, places, values, t, codes, begin, end, step
     job[TIMES], job[N_TIMES], job[AT_CODES] = data_of(t), t.shape[0], data_of(codes)
     job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), LANES_BYTES * buffers.shape[1]
     job[OWN], job[OWN_SIZE] = data_of(own), LANES_BYTES * own.shape[1]
-    job[NEXT], job[JOINED], job[DONE], job[BAD] = begin, 0, 0, 0
+    job[NEXT], job[JOINED], job[DONE], job[BAD], job[CAME] = begin, 0, 0, 0, 0
     asked = leave_job(job, leave_job(job, 0, helpers, slots, READY), helpers, slots, ABSENT)
     at = data_of(job)
     work_on(at)
-    came, looks = take_back(job, asked), 0
-    while peek(at + WORD * DONE) != came:
-        pause()
-        looks += 1
-        if looks > PATIENCE:
-            give_way()
-    return peek(at + WORD * BAD)
+    job[CAME] = take_back(job, asked)
+    return outcome(at)
 
 
 # ---- what Python calls: for 2 to 7 arguments. One function with any number of them would take 3 us longer to call ----

@@ -25,6 +25,7 @@ from ..inputs import Array
 from ..model.checks import several, show
 from ..model.joint import Joint, translate
 from ..model.model import Body
+from ..model.rigid import of_unit_mass
 
 if TYPE_CHECKING:
     from ..system import System
@@ -139,7 +140,7 @@ def _by_inertia(state: _State, body: int, kind: str) -> Iterator[tuple[Array, Ar
     m, c = float(spec.mass), np.array(spec.com, float)
     changes: list[Array] = []
     if kind == "mass":
-        changes.append(np.concatenate([[1.0], c, six(c @ c * np.eye(3) - np.outer(c, c))]))
+        changes.append(np.concatenate([[1.0], c, six(of_unit_mass(c))]))
     elif kind == "com":
         for e in np.eye(3):
             bent = 2.0 * (c @ e) * np.eye(3) - np.outer(c, e) - np.outer(e, c)

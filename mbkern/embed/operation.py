@@ -16,6 +16,7 @@ from ..explain import error_of
 from ..inputs import Array
 from ..lazy import cached_property
 from ..operations import Operation
+from ..waits import task
 from .handle import UserData, checked_array, checked_user
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ class COperation:
         sizes = [math.prod(shape) for shape in self.shapes.values()]
         # an array without numbers may be a null pointer: NumPy's are not, but those of C are
         needed = sum(1 << i for i, argument in enumerate(arguments) if not argument.optional and sizes[i] > 0)
-        words = [operation.compiled.one.address, len(arguments), len(operation.inputs), needed, *sizes]
+        with task(operation.called, system):
+            function = operation.compiled.one.address
+        words = [function, len(arguments), len(operation.inputs), needed, *sizes]
         self._plan = np.array(words, np.int64)
         self._needed = list(system.binding.callbacks)  # their addresses are in the block
         block = system.block

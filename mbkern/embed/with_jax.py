@@ -17,6 +17,7 @@ import numpy as np
 from .. import lazy
 from ..core.number import LANES
 from ..errors import MbkernError, MethodError
+from ..model.constraints import UserRows
 from ..operations import OPERATIONS, Operation
 from ..workspace.binding import drives_of
 
@@ -38,7 +39,7 @@ class JaxFunctions:
     route : str
         "ffi" (XLA calls machine code) or "callback" (XLA calls Python).
     routes : dict
-        The same of each function: Jacobians of quaternions go by a callback in either case.
+        The same of each function: Jacobians of quaternions and of closed loops go by a callback in either case.
     reason : str
         Why it is a callback; "" otherwise.
     """
@@ -49,7 +50,7 @@ class JaxFunctions:
                               'state (q, p), such as System(model, "emh-ldl")')
         self.system = system
         self.route, self.reason = _route(route)
-        plain = system.model.nq == system.model.nv
+        plain = system.model.nq == system.model.nv and not system.model.constraints
         self.routes = {"rhs": self.route, "jacobian_rhs": self.route if plain else "callback"}
         self._jax = _jax()
         self._jacobian = self._of_first_order()
@@ -74,10 +75,12 @@ class JaxFunctions:
         qdot, pdot = self._rhs(*arrays)
         return qdot, pdot
 
-    def jacobian_rhs(self, q: Any, p: Any, t: Any = 0.0) -> Any:
-        """d(qdot, pdot)/d(q, p), exact, (nq + nv, nq + nv): as `System.jacobian_rhs(chart="coordinates")`."""
+    def jacobian_rhs(self, q: Any, p: Any, t: Any = 0.0, tau: Any = None) -> Any:
+        """d(qdot, pdot)/d(q, p), exact, (nq + nv, nq + nv): as `System.jacobian_rhs(chart="coordinates")`. Joint forces
+        tau matter where there are constraints, whose forces answer to them."""
         self._look_at_constraints()
-        return self._jacobian(*self._arrays(q, p, t))
+        n = self.system.model.nq + self.system.model.nv
+        return self._jacobian(*self._arrays(q, p, t, *([] if tau is None else [tau])))[:, :n]
 
     def _arrays(self, *given: Any) -> list[Any]:
         """q, p, t and, where they are given, joint forces, as arrays of JAX; their shapes are checked."""
@@ -90,10 +93,15 @@ class JaxFunctions:
         return arrays
 
     def _look_at_constraints(self) -> None:
-        constraints = self.system.model.constraints
-        if constraints:
-            raise MethodError(f"embed.jax: models with constraints ({constraints[0].name!r}, ...) have no derivatives "
-                              "yet; values they have")
+        """Raise where the constraints of a model have no derivatives."""
+        model = self.system.model
+        users = [c.name for c in model.constraints if isinstance(c, UserRows)]
+        if users:
+            raise MethodError(f"embed.jax: rows of constraints that a function fills ({users[0]!r}) have no "
+                              "derivatives; values they have")
+        if model.constraints and model.nq != model.nv:
+            raise MethodError("embed.jax: closed loops with ball and free joints have no derivatives by the numbers of "
+                              "quaternions; values they have. Take mb.euler_ball and steps")
 
     # ---- the calls -----------------------------------------------------------------------------------------------
 
@@ -113,19 +121,21 @@ class JaxFunctions:
                 raise MethodError("t: the derivative with respect to the time of driven joints is not there; give t as "
                                   "a constant")
             dq, dp, _, *dtau = (jax.numpy.zeros(x.shape) if isinstance(x, zero) else x for x in tangents)
-            rates = self._jacobian(q, p, t) @ jax.numpy.concatenate([dq, dp])
-            return rhs(q, p, t, *tau), (rates[:model.nq], sum(dtau, rates[model.nq:]))
+            given = tau if model.constraints else []  # trees: forces only add to pdot
+            A = self._jacobian(q, p, t, *given)
+            rates = A @ jax.numpy.concatenate([dq, dp, *([*dtau] if given else [])])
+            return rhs(q, p, t, *tau), (rates[:model.nq], sum([] if given else dtau, rates[model.nq:]))
 
         rhs.defjvp(jvp, symbolic_zeros=True)
         return rhs
 
     def _of_first_order(self) -> Callable[..., Any]:
-        """The Jacobian, which has no derivative."""
+        """The Jacobian, which has no derivative: by (q, p), and by tau where it is given."""
         jax = self._jax
 
         @jax.custom_jvp
-        def jacobian(q: Any, p: Any, t: Any) -> Any:
-            return self._matrix(q, p, t)
+        def jacobian(q: Any, p: Any, t: Any, *tau: Any) -> Any:
+            return self._matrix(q, p, t) if not self.system.model.constraints else self._of_loops(q, p, t, *tau)
 
         def jvp(primals: Any, tangents: Any) -> Any:
             raise MethodError("embed.jax: second derivatives are not there; differentiate once, and take differences "
@@ -160,6 +170,26 @@ class JaxFunctions:
 
         return self._back(call, [(n, n)], q, p, t)[0]
 
+    def _of_loops(self, q: Any, p: Any, t: Any, *tau: Any) -> Any:
+        """The Jacobian of closed loops by (q, p) and, where it is given, tau: state by state, by a callback."""
+        model, system, n = self.system.model, self.system, 2 * self.system.model.nv
+        columns = n + model.nv * len(tau)
+
+        def one(q: Any, p: Any, t: Any, *tau: Any) -> Any:
+            try:
+                found = system.jacobian_rhs(q, p, float(t), *tau)
+            except MbkernError:
+                return np.full((n, columns), np.nan)
+            by_tau = [np.vstack([np.zeros((model.nv, model.nv)), found.pdot_tau])] * len(tau)
+            return np.hstack([found.matrix, *by_tau])
+
+        def call(*given: Any) -> Any:
+            arrays, lead = [np.asarray(x) for x in given], np.shape(given[2])
+            rows = [x.reshape(-1, *x.shape[len(lead):]) for x in arrays]
+            return (np.array([one(*row) for row in zip(*rows, strict=True)]).reshape(*lead, n, columns),)
+
+        return self._back(call, [(n, columns)], q, p, t, *tau)[0]
+
     def _foreign(self, words: np.ndarray, shapes: Sequence[tuple[int, ...]], *arrays: Any) -> Any:
         jax = self._jax
         results = [jax.ShapeDtypeStruct(shape, jax.numpy.float64) for shape in shapes]
@@ -184,7 +214,7 @@ def jax(system: System, route: str = "auto") -> JaxFunctions:
     Returns
     -------
     JaxFunctions
-        With `.rhs(q, p, t=0.0, tau=None)` and `.jacobian_rhs(q, p, t=0.0)`. They are for the CPU and float64:
+        With `.rhs(q, p, t=0.0, tau=None)` and `.jacobian_rhs(q, p, t=0.0, tau=None)`. They are for the CPU and float64:
         ``jax.config.update("jax_enable_x64", True)`` comes first.
 
     Examples

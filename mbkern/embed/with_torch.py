@@ -2,7 +2,8 @@
 the CPU, in float64.
 
     (qdot, pdot) = rhs(q, p, t, tau)          one batched call of the kernels, whatever the leading dimensions
-    (dq, dp) = J(q, p, t)^T (wq, wp)          by `vjp`; of quaternions by the Jacobian in coordinates
+    (dq, dp) = J(q, p, t)^T (wq, wp)          by `vjp`; of quaternions by the Jacobian in coordinates; of closed loops
+                                              state by state, with dtau
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MbkernError, MethodError
+from ..model.constraints import UserRows
 from ..workspace.binding import drives_of
 
 if TYPE_CHECKING:
@@ -129,20 +131,37 @@ def _rates(library: Any, q: Any, p: Any, t: Any, tau: Any, system: int) -> tuple
     return out
 
 
-def _pulled_back(library: Any, q: Any, p: Any, t: Any, wq: Any, wp: Any, system: int) -> tuple[Any, Any]:
-    """Weights of (qdot, pdot) times the Jacobian."""
+def _pulled_back(library: Any, q: Any, p: Any, t: Any, tau: Any, wq: Any, wp: Any, system: int) -> tuple[Any, ...]:
+    """Weights of (qdot, pdot) times the Jacobian by q, p and tau."""
     machine = _systems[system]
-    Q, P, times, Wq, Wp = _rows(q, p, t, wq, wp)
+    Q, P, times, forces, Wq, Wp = _rows(q, p, t, tau, wq, wp)
     if not times.size:
-        return library.zeros_like(q), library.zeros_like(p)
-    if machine.model.nq == machine.model.nv:
+        return library.zeros_like(q), library.zeros_like(p), library.zeros_like(p)
+    gtau = Wp
+    if machine.model.constraints:
+        gq, gp, gtau = _of_loops(machine, Q, P, times, forces, Wq, Wp)
+    elif machine.model.nq == machine.model.nv:
         gq, gp, _ = machine.vjp_batch(Q, P, Wq, Wp, times, threads=1, return_status=True)
     else:
         A, _ = machine.jacobian_rhs_batch(Q, P, times, chart="coordinates", threads=1, return_status=True)
         both = np.einsum("bi,bij->bj", np.hstack([Wq, Wp]), A)
         gq, gp = both[:, :machine.model.nq], both[:, machine.model.nq:]
     return (library.from_numpy(np.array(gq)).reshape(q.shape),  # copies: results of an operator share no memory
-            library.from_numpy(np.array(gp)).reshape(p.shape))
+            library.from_numpy(np.array(gp)).reshape(p.shape), library.from_numpy(np.array(gtau)).reshape(p.shape))
+
+
+def _of_loops(system: System, Q: Any, P: Any, times: Any, forces: Any, Wq: Any, Wp: Any) -> tuple[Any, Any, Any]:
+    """The same of closed loops; NaN where a state has no value."""
+    nv, found = system.model.nv, []
+    for k, t in enumerate(times):
+        try:
+            A = system.jacobian_rhs(Q[k], P[k], float(t), None if forces is None else forces[k])
+        except MbkernError:
+            found.append(np.full(3 * nv, np.nan))
+        else:
+            found.append(np.concatenate([np.concatenate([Wq[k], Wp[k]]) @ A.matrix, Wp[k] @ A.pdot_tau]))
+    whole = np.array(found)
+    return whole[:, :nv], whole[:, nv:2 * nv], whole[:, 2 * nv:]
 
 
 def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -154,27 +173,30 @@ def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     rhs = made.custom_op("mbkern::rhs", partial(_rates, library), mutates_args=(), device_types="cpu",
                          schema="(Tensor q, Tensor p, Tensor t, Tensor? tau, int system) -> (Tensor, Tensor)")
     vjp = made.custom_op("mbkern::vjp", partial(_pulled_back, library), mutates_args=(), device_types="cpu", schema=(
-        "(Tensor q, Tensor p, Tensor t, Tensor wq, Tensor wp, int system) -> (Tensor, Tensor)"))
-    for operator in (rhs, vjp):
-        operator.register_fake(lambda q, p, *_: (q.new_empty(q.shape), p.new_empty(p.shape)))
-        operator.register_vmap(_over(operator))
+        "(Tensor q, Tensor p, Tensor t, Tensor? tau, Tensor wq, Tensor wp, int system) -> (Tensor, Tensor, Tensor)"))
+    rhs.register_fake(lambda q, p, *_: (q.new_empty(q.shape), p.new_empty(p.shape)))
+    vjp.register_fake(lambda q, p, *_: (q.new_empty(q.shape), p.new_empty(p.shape), p.new_empty(p.shape)))
+    for operator, results in ((rhs, 2), (vjp, 3)):
+        operator.register_vmap(_over(operator, results))
 
     def remember(ctx: Any, inputs: Any, output: Any) -> None:
         q, p, t, tau, system = inputs
-        ctx.save_for_backward(q, p, t)
+        kept = tau is not None and bool(_systems[system].model.constraints)  # trees: forces only add to pdot
+        ctx.save_for_backward(q, p, t, *([tau] if kept else []))
         ctx.system, ctx.forced, ctx.timed = system, tau is not None, t.requires_grad
 
     def pulled_back(ctx: Any, wq: Any, wp: Any) -> Any:
         model = _systems[ctx.system].model
-        if model.constraints:
-            raise MethodError(f"embed.torch: models with constraints ({model.constraints[0].name!r}, ...) have no "
-                              "derivatives yet; values they have")
+        if model.constraints and (model.nq != model.nv or any(isinstance(c, UserRows) for c in model.constraints)):
+            raise MethodError(f"embed.torch: these constraints ({model.constraints[0].name!r}, ...) have no "
+                              "derivatives, for the quaternions of ball and free joints, or for rows that a function "
+                              "fills; values they have")
         if ctx.timed and drives_of(model):
             raise MethodError("t: the derivative with respect to the time of driven joints is not there; give t as a "
                               "constant")
-        q, p, t = ctx.saved_tensors
-        gq, gp = vjp(q, p, t, wq, wp, ctx.system)
-        return gq, gp, library.zeros_like(t) if ctx.timed else None, wp.clone() if ctx.forced else None, None
+        q, p, t, *tau = ctx.saved_tensors
+        gq, gp, gtau = vjp(q, p, t, tau[0] if tau else None, wq, wp, ctx.system)
+        return gq, gp, library.zeros_like(t) if ctx.timed else None, gtau if ctx.forced else None, None
 
     rhs.register_autograd(pulled_back, setup_context=remember)
 
@@ -192,11 +214,11 @@ def _defined(library: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return _operators[0]
 
 
-def _over(operator: Callable[..., Any]) -> Callable[..., Any]:
+def _over(operator: Callable[..., Any], results: int) -> Callable[..., Any]:
     """What `torch.func.vmap` does: one more leading dimension, still one call."""
     def mapped(info: Any, in_dims: Any, *given: Any) -> Any:
         wide = [x if not hasattr(x, "movedim") else x.expand((info.batch_size, *x.shape)) if dim is None
                 else x.movedim(dim, 0) for x, dim in zip(given, in_dims, strict=True)]
-        return operator(*wide), (0, 0)
+        return operator(*wide), (0,) * results
 
     return mapped

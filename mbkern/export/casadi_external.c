@@ -64,7 +64,7 @@ EXPORT const casadi_int *JAC(_sparsity_out)(casadi_int i) {
     switch (i) {
     case 0: case 1: case 4: case 5: return SQUARE;
     case 2: return EMPTY;          /* speeds do not depend on forces */
-    case 6: return IDENTITY;
+    case 6: return LOOPS ? SQUARE : IDENTITY;
     case 3: case 7: return DRIVEN ? COLUMN : EMPTY_COLUMN;
     }
     return 0;
@@ -73,20 +73,27 @@ EXPORT int JAC(_work)(casadi_int *arg, casadi_int *res, casadi_int *iw, casadi_i
     if (arg) *arg = 6;
     if (res) *res = 8;
     if (iw) *iw = 0;
-    if (w) *w = WORK + 4 * NV * NV + 6 * NV;
+    if (w) *w = WORK + 5 * NV * NV + 6 * NV;
     return 0;
 }
 EXPORT int JACOBIAN(const double **arg, double **res, casadi_int *iw, double *w, int mem) {
-    double *A = w + WORK, *zeros = A + 4 * NV * NV, t = arg[T] ? arg[T][0] : 0.0;
+    double *A = w + WORK, *B = A + 4 * NV * NV, *zeros = B + NV * NV, t = arg[T] ? arg[T][0] : 0.0;
     int i, j, block, status;
     (void)iw; (void)mem;
+#if LOOPS
+    status = MODEL(jacobian_rhs)(t, given(arg[Q], zeros), given(arg[P], zeros + NV), arg[TAU], A, B, w);
+    for (j = 0; j < NV && res[6] && status == 0; j++)
+        for (i = 0; i < NV; i++) res[6][j * NV + i] = B[i * NV + j];
+#else
+    (void)B;
     status = MODEL(jacobian_rhs)(t, given(arg[Q], zeros), given(arg[P], zeros + NV), 0, A, w);
+    for (i = 0; i < NV && res[6] && status == 0; i++) res[6][i] = 1.0;
+#endif
     for (block = 0; block < 4 && status == 0; block++) {
         double *out = res[4 * (block / 2) + block % 2];
         for (j = 0; j < NV && out; j++)
             for (i = 0; i < NV; i++) out[j * NV + i] = A[(NV * (block / 2) + i) * 2 * NV + NV * (block % 2) + j];
     }
-    for (i = 0; i < NV && res[6] && status == 0; i++) res[6][i] = 1.0;
     if (DRIVEN && status == 0 && (res[3] || res[7])) { /* by central differences */
         double h = 1e-6 * (1.0 + fabs(t)), *low = zeros + 2 * NV, *high = zeros + 4 * NV;
         status = rates(arg, t - h, low, low + NV, zeros, w);

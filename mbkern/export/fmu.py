@@ -12,20 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from .. import files
-from ..errors import ExportError
+from ..core import constants as L
+from ..errors import ExportError, MbkernError
 from ..inputs import configuration, vector
 from ..integrate.events import Event, as_events
 from ..system import System
+from ..workspace import places
 from . import linking
 from .fmi.description import description
 from .fmi.variables import Interface, interface
-from .library import Maker, check_momenta, frame_names, prefix_of
+from .library import Maker, check_momenta, frame_names, has_jacobian, prefix_of
 from .parameters import Setting, settings
 from .targets import Target, target_named
 
 VERSIONS = ("2.0", "3.0")
 TOLERANCE = 1e-8  # relative, of Co-Simulation; the importer may give another
 SOURCES = Path(__file__).parent / "fmi"
+CLOSING = ("constraint_residuals", "closer", "true_momenta")  # what it takes to close loops that have opened
 _MOST = 2**53  # crossings
 
 
@@ -54,7 +57,7 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     events : mb.event(...) or several, optional
         Event functions; those that are `terminal` end the simulation.
     start : (q, p), optional
-        The state to begin with; the neutral one at rest by default.
+        The state to begin with; the neutral one at rest by default, with its loops closed.
     target : str
         As in `library`.
 
@@ -67,6 +70,10 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     -----
     Directional derivatives are there where q has a rate for each number (no ball and free joints): those of the rates
     exact, by `jacobian_rhs`, those of the outputs by central differences. States can be saved, restored and serialized.
+
+    Machines with closed loops begin with the nearest state that closes them. Co-Simulation keeps them closed; where
+    an importer integrates (Model Exchange), an event closes them again when they have opened by a hundred times its
+    tolerance. They have directional derivatives unless wrenches act or functions of yours fill rows of constraints.
 
     Examples
     --------
@@ -84,23 +91,26 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     if file.suffix != ".fmu":
         raise ExportError(f"path: expected a file name that ends in .fmu, got {file.name!r}")
     prefix, goal = prefix_of(file.stem), target_named(target)
-    compiler = linking.compiler(goal)
-    if not compiler:
-        raise ExportError(f"no C compiler found for {goal.triple}, which the shared library inside an FMU needs: "
-                          "install one, or name it in the environment variable CC")
     chosen, events = settings(model, parameters), as_events(events)
     state = _start(system, start)
     about = interface(model, inputs, outputs, chosen, events, state)
-    directions = model.nq == model.nv
     wrenches = any(place >= model.nv for place in about.inputs)
+    directions = model.nq == model.nv and has_jacobian(model) and not (wrenches and model.constraints)
     operations = ["dopri5", "rhs_with_wrenches" if wrenches else "rhs", *["jacobian_rhs"] * directions,
-                  *["energy"] * about.energy, *["velocities"] * about.speeds, *["frame_pose"] * bool(about.poses)]
+                  *["energy"] * about.energy, *["velocities"] * about.speeds, *["frame_pose"] * bool(about.poses),
+                  *(CLOSING if model.constraints else ())]
     maker = Maker(system, prefix, goal, tuple(operations), False, chosen, events)
     code = maker.code()
     token = "{" + hashlib.sha256(code + version.encode() + repr(about).encode()).hexdigest()[:32] + "}"
     header = _header(maker, about, events, chosen, state, token, directions, wrenches)
-    binary = _compiled(compiler, goal, prefix, version, code, maker.text(), header)
-    xml = description(version, prefix, model.name, token, about, directions, TOLERANCE)
+    xml = description(version, prefix, model.name, token, about, directions, TOLERANCE, bool(model.constraints))
+    parts = _parts(prefix, version, code, maker.text(), header)
+    compiler = linking.compiler(goal)
+    if not compiler:
+        raise ExportError(f"no C compiler found for {goal.triple}, which the shared library inside an FMU needs: "
+                          "install one, or name it in the environment variable CC. "
+                          f"{_left(file, goal, prefix, version, {**parts, 'modelDescription.xml': xml.encode()})}")
+    binary = _compiled(compiler, goal, prefix, version, parts)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("modelDescription.xml", xml)
@@ -112,13 +122,22 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
 def _start(system: System, start: Any) -> list[float]:
     """The state to begin with."""
     model = system.model
+    if start is None and model.constraints:
+        try:
+            return [*system.assemble(model.neutral()).tolist(), *[0.0] * model.nv]
+        except MbkernError as error:
+            raise ExportError(f"start: near the neutral configuration the loops cannot be closed ({error}); give a "
+                              "state, start=(q, p)") from None
     if start is None:
         return [*model.neutral().tolist(), *[0.0] * model.nv]
     try:
         q, p = start
     except (TypeError, ValueError):
         raise ExportError(f"start: expected (q, p), got {start!r}") from None
-    return [*configuration(q, model, "start q").tolist(), *vector(p, "start p", model.speed_names).tolist()]
+    q, p = configuration(q, model, "start q"), vector(p, "start p", model.speed_names)
+    if model.constraints:
+        system.check_consistent(q, p, 0.0, ("start q", "start p"))
+    return [*q.tolist(), *p.tolist()]
 
 
 def _platform(target: Target, version: str) -> str:
@@ -145,7 +164,10 @@ def _header(maker: Maker, about: Interface, events: Sequence[Event], chosen: Seq
     nominal = [x for setting in chosen for x in setting.nominal]
     at_speeds = 3 * about.energy
     at_poses = at_speeds + model.nv * about.speeds
-    numbers = {"NQ": model.nq, "NV": model.nv, "N_BODIES": model.n_bodies, "WORK": maker.total,
+    rows = [places.node_row(i) + L.QUATERNION for i in range(int(maker.block[L.N_NODES]))]
+    quaternions = [int(maker.block[row]) for row in rows if maker.block[row] >= 0]
+    numbers = {"LOOPS": int(bool(model.constraints)), "N_ROWS": model.n_rows, "N_QUATERNIONS": len(quaternions),
+               "NQ": model.nq, "NV": model.nv, "N_BODIES": model.n_bodies, "WORK": maker.total,
                "NU": len(about.inputs), "NY": len(about.of("output")), "NP": len(nominal), "NZ": len(events),
                "N_SETTINGS": len(chosen), "HAS_WRENCH": int(wrenches), "HAS_DIRECTIONS": int(directions),
                "HAS_ENERGY": int(about.energy), "AT_ENERGY": 0, "HAS_SPEEDS": int(about.speeds),
@@ -155,6 +177,7 @@ def _header(maker: Maker, about: Interface, events: Sequence[Event], chosen: Seq
              *[f"#define {name} {value}" for name, value in numbers.items()],
              _array("double", "START_X", state), _array("double", "START_P", nominal),
              _array("int", "INPUT_PLACES", about.inputs),
+             *[_array("int", "QUATERNIONS", quaternions)] * bool(model.constraints),
              _array("int64_t", "SETTING_SIZES", [len(setting.nominal) for setting in chosen]),
              _array("int64_t", "POSES", [names.index(name) for name in about.poses]),
              _array("int64_t", "EVENT_COUNTS", [min(event.terminal, _MOST) for event in events]),
@@ -162,20 +185,43 @@ def _header(maker: Maker, about: Interface, events: Sequence[Event], chosen: Seq
     return "\n".join([*lines, ""])
 
 
-def _compiled(compiler: list[str], target: Target, prefix: str, version: str, code: bytes, library: str, header: str
-              ) -> bytes:
+def _parts(prefix: str, version: str, code: bytes, library: str, header: str) -> dict[str, bytes]:
+    """What the shared library is compiled of."""
+    sources = {name: (SOURCES / name).read_bytes() for name in ("model.c", f"fmi{version[0]}.c")}
+    return {f"{prefix}.o": code, f"{prefix}.h": library.encode(), "fmu.h": header.encode(), **sources}
+
+
+def _command(compiler: list[str], target: Target, prefix: str, version: str, made: Path) -> list[str]:
+    """What compiles it, in the folder of the parts."""
+    command = linking.link_command(compiler, target, [Path(f"fmi{version[0]}.c"), Path(f"{prefix}.o")], made)
+    hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
+    bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
+    command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-ffp-contract=off", *hidden, *bound]
+    return command
+
+
+def _left(file: Path, target: Target, prefix: str, version: str, parts: dict[str, bytes]) -> str:
+    """Write the parts of an FMU to a folder beside it; how to make it of them where there is a compiler."""
+    folder = file.with_suffix("")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"export.fmu: cannot write to {folder}: {error}") from None
+    for name, content in parts.items():
+        files.write(folder / name, content, "export.fmu")
+    place = Path("binaries") / _platform(target, version)
+    command = shlex.join(_command(["cc"], target, prefix, version, place / f"{prefix}{target.suffix}"))
+    return (f"Its parts are in {folder}; where there is a compiler, this makes it: cd {shlex.quote(str(folder))} && "
+            f"mkdir -p {place} && {command} && zip -r ../{file.name} modelDescription.xml binaries")
+
+
+def _compiled(compiler: list[str], target: Target, prefix: str, version: str, parts: dict[str, bytes]) -> bytes:
     """The shared library."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / f"{prefix}.o").write_bytes(code)
-        (folder / f"{prefix}.h").write_text(library, encoding="utf-8")
-        (folder / "fmu.h").write_text(header, encoding="utf-8")
-        for source in ("model.c", "fmi2.c", "fmi3.c"):
-            (folder / source).write_text((SOURCES / source).read_text(encoding="utf-8"), encoding="utf-8")
-        made, parts = folder / f"{prefix}{target.suffix}", [folder / f"fmi{version[0]}.c", folder / f"{prefix}.o"]
-        command = linking.link_command(compiler, target, parts, made)
-        hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]
-        bound = ["-Wl,-Bsymbolic"] if target.suffix == ".so" else []
-        command[len(compiler):len(compiler)] = ["-std=c99", "-O2", "-ffp-contract=off", *hidden, *bound]
-        linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})")
+        for part, content in parts.items():
+            (folder / part).write_bytes(content)
+        made = folder / f"{prefix}{target.suffix}"
+        command = _command(compiler, target, prefix, version, made)
+        linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})", folder)
         return made.read_bytes()

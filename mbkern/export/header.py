@@ -79,6 +79,36 @@ static inline void @PREFIX@_room_(size_t bytes, int64_t needed, const char *func
 @CHECKED@
 #endif
 """
+# for solvers of stiff equations that take dense Jacobians column by column
+_SUNDIALS = """
+/* ---- CVODE and ARKODE: #define @UPPER@_SUNDIALS after including the headers of your N_Vector and of dense matrices
+ * (sunmatrix/sunmatrix_dense.h), and pass @PREFIX@_cv_rhs and @PREFIX@_cv_jac to CVodeInit and CVodeSetJacFn, and a
+ * @PREFIX@_cv_data as user data. y = (q, p); positive answers ask for a smaller step. ---- */
+#ifdef @UPPER@_SUNDIALS
+typedef struct {
+    const double *tau; /* joint forces, or NULL */
+    double *work;      /* @PREFIX@_work_size() doubles */
+    double *J;         /* 4 NV^2 doubles, and NV^2 more for machines with closed loops */
+} @PREFIX@_cv_data;
+static inline int @PREFIX@_cv_rhs(double t, N_Vector y, N_Vector ydot, void *data) {
+    const @PREFIX@_cv_data *d = (const @PREFIX@_cv_data *)data;
+    const double *q = N_VGetArrayPointer(y);
+    double *qdot = N_VGetArrayPointer(ydot);
+    return @PREFIX@_rhs(t, q, q + @UPPER@_NQ, d->tau, qdot, qdot + @UPPER@_NQ, d->work);
+}
+static inline int @PREFIX@_cv_jac(double t, N_Vector y, N_Vector fy, SUNMatrix J, void *data, N_Vector a, N_Vector b,
+                                N_Vector c) {
+    const @PREFIX@_cv_data *d = (const @PREFIX@_cv_data *)data;
+    const double *q = N_VGetArrayPointer(y);
+    const int n = 2 * @UPPER@_NV, status = @PREFIX@_jacobian_rhs(t, q, q + @UPPER@_NQ, @JACOBIAN@, d->work);
+    int i, j;
+    (void)fy; (void)a; (void)b; (void)c;
+    for (j = 0; j < n; j++)
+        for (i = 0; i < n; i++) SUNDenseMatrix_Column(J, j)[i] = d->J[i * n + j];
+    return status;
+}
+#endif
+"""
 _BOTTOM = """
 
 #ifdef __cplusplus
@@ -92,13 +122,24 @@ def _comment(text: str) -> str:
     return "/* " + "\n * ".join(lines) + " */"
 
 
-def header(prefix: str, facts: dict[str, str], functions: Sequence[Function]) -> str:
-    """The header (C99 and C++) of a library; `facts` fill the places between @ signs."""
+def _for_solvers(functions: Sequence[Function], loops: bool) -> str:
+    """What CVODE and its like take, where there is a Jacobian of as many numbers as the state has."""
+    if not {"rhs", "jacobian_rhs"} <= {function.name for function in functions}:
+        return ""
+    return _SUNDIALS.replace("@JACOBIAN@", "d->tau, d->J, d->J + 4 * @UPPER@_NV * @UPPER@_NV" if loops
+                             else "NULL, d->J")
+
+
+def header(prefix: str, facts: dict[str, str], functions: Sequence[Function], *, quaternions: bool = False,
+           loops: bool = False) -> str:
+    """The header (C99 and C++) of a library; `facts` fill the places between @ signs. What CVODE takes is part of it
+    unless a state has quaternions, whose tangent is no change of four numbers."""
     filled = {**facts, "PREFIX": prefix, "UPPER": prefix.upper(), "STATE": STATE,
               "CODES": code_lines(prefix.upper(), STATUS)}
     body = "\n".join(f"\n{_comment(function.about)}\n{function.declaration(prefix)}" for function in functions)
     checked = "\n".join(filter(None, (function.checked(prefix) for function in functions)))
-    whole = _TOP + body + _BOTTOM + _CHECKS.replace("@CHECKED@", checked) + "\n#endif\n"
+    solvers = "" if quaternions else _for_solvers(functions, loops)
+    whole = _TOP + body + solvers + _BOTTOM + _CHECKS.replace("@CHECKED@", checked) + "\n#endif\n"
     for name, value in filled.items():
         whole = whole.replace(f"@{name}@", value)
     return whole

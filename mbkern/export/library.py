@@ -18,16 +18,17 @@ from ..core import constants as L
 from ..core.jit import SOURCE_STAMP
 from ..errors import ExportError, ExportWarning
 from ..inputs import Array
-from ..methods import CONSTRAINED_ACCELERATION, acceleration_named
+from ..methods import CONSTRAINED_ACCELERATION, INVERTING_METHODS, acceleration_named
 from ..model.checks import several
+from ..model.constraints import UserRows
 from ..model.drives import Function as FunctionDrive
 from ..model.model import Model
-from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, Operation, with_nearest
+from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, TAU, Operation, P, Q, result, with_nearest
 from ..system import System
 from ..system_batches import OF_TREES
 from ..system_operations import AXES
 from ..workspace import places
-from ..workspace.binding import drives_of
+from ..workspace.binding import drives_of, user_rows
 from . import linking
 from .assembly import assembled, calls_python, simplified
 from .codes import STATUS
@@ -56,6 +57,10 @@ ABOUT = {"rhs": "Hamilton's equations: how the state changes",
          "rhs_with_wrenches": "the same with wrenches on the bodies",
          "accelerations": "joint accelerations: forward dynamics in velocity variables",
          "accelerations_with_wrenches": "the same with wrenches on the bodies"}
+# of models with constraints, whose forces answer to joint forces; its kernel is :mod:`.kernels.loops`
+JACOBIAN_OF_LOOPS = Operation(
+    "jacobian_rhs", "derivatives of (u, pdot) by (q, p), q along its tangent, and of pdot by tau", "", "", (Q, P, TAU),
+    (result("A", ("2 nv", "2 nv"), "[[u_q, u_p], [pdot_q, pdot_p]]"), result("B", ("nv", "nv"), "pdot_tau")))
 _KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while class new "
@@ -114,12 +119,13 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
     operations : sequence of str
         What it can do: "rhs", "rhs_with_wrenches", "accelerations" (by "newton-euler-ldl"),
         "accelerations_with_wrenches", "rk4" and "dopri5" (steps), and all operations of the table in the
-        documentation; of models with constraints also "constraint_residuals" and its like, but no derivatives.
+        documentation; of models with constraints also "constraint_residuals" and its like, and of the derivatives
+        "jacobian_rhs" alone.
     target : str
         The processor: "native" (this one), "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64". The bits of the
         results are the same on all of them. Without fused multiply-add ("x86-64", "x86-64-v2") it is many times slower.
     batch : bool
-        Write each operation for many states, too: `arm_rhs_batch`.
+        Write each operation for many states, too: `arm_rhs_batch`. (Not `jacobian_rhs` of models with constraints.)
     parameters : sequence of str
         Constants that a program may set while it runs: "gravity", "boom.mass", "boom.com", "boom.inertia",
         "boom.stiffness", "boom.damping", "boom.armature".
@@ -146,16 +152,13 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
     return made.write(place)
 
 
-def check_tree(system: System, what: str) -> None:
-    """Raise where a model has constraints."""
-    if system.model.constraints:
-        raise ExportError(f"{what}: models with constraints ({system.model.constraints[0].name!r}, ...) have no "
-                          "derivatives yet, which it needs; export.library takes them, and trees go everywhere")
+def has_jacobian(model: Model) -> bool:
+    """Whether there are derivatives of the right-hand side: not where functions of a user fill rows of constraints."""
+    return not any(isinstance(constraint, UserRows) for constraint in model.constraints)
 
 
 def check_momenta(system: System, what: str) -> None:
-    """Raise unless the state of a system is (q, p), and its model a tree."""
-    check_tree(system, what)
+    """Raise unless the state of a system is (q, p)."""
     if system.binding.method.variable != "p":
         raise ExportError(f"{what}: the state of method {system.method!r} is (q, u); expected a method with the state "
                           '(q, p), such as System(model, "emh-ldl")')
@@ -178,7 +181,12 @@ def chosen_operations(names: Sequence[str], model: Model) -> tuple[str, ...]:
             hint = (" (for models with constraints)" if isinstance(name, str) and name in CONSTRAINT_OPERATIONS
                     else with_nearest(name, known))
             raise ExportError(f"operations: expected some of {', '.join(known)}, got {name!r}{hint}")
-        if model.constraints and name in OF_TREES:
+        if model.constraints and name == "jacobian_rhs":
+            users = [repr(constraint.name) for constraint in model.constraints if isinstance(constraint, UserRows)]
+            if users:
+                raise ExportError(f"operations: jacobian_rhs would need second derivatives of the functions of the "
+                                  f"constraints {', '.join(users)}; leave it out")
+        elif model.constraints and name in OF_TREES:
             raise ExportError(f"operations: {name} would have to know the forces of the constraints "
                               f"({model.constraints[0].name!r}, ...), which it does not yet; leave it out")
     if not given:
@@ -220,7 +228,7 @@ class Maker:
         self.names, self.batch, self.parameters, self.events = operations, batch, parameters, events
         method = system.binding.method
         if any(setting.what in ("mass", "com", "inertia") for setting in parameters) and (
-                method.needs_inertias or method.may_lose_digits):
+                method.name in INVERTING_METHODS):
             raise ExportError(f"parameters: method {method.name!r} keeps inverted inertias, which cannot be set at run "
                               'time; use System(model, "emh-ldl")')
         block = base_block(self.model, parameters)
@@ -265,6 +273,9 @@ class Maker:
         for d, drive in enumerate(drives_of(self.model)):
             if isinstance(drive, FunctionDrive):
                 found[places.drive_row(self.block, d) + L.DRIVE_DATA] = self._users(next(functions))
+        for place, constraint in user_rows(self.model, self.block):
+            found[place] = self._users(lazy.module("user_rows").rows_callback(
+                constraint.f, constraint.position, constraint.rows, self.model.nq, self.model.nv, on_stack=True))
         return found
 
     def _operation(self, name: str) -> Operation:
@@ -277,15 +288,20 @@ class Maker:
                   "accelerations_with_wrenches": lambda: accelerations.operation_with_wrenches}
         if name in forced:
             return replace(forced[name](), about=ABOUT[name])
+        if name == "jacobian_rhs" and self.model.constraints:
+            return JACOBIAN_OF_LOOPS
         return OPERATIONS.get(name) or CONSTRAINT_OPERATIONS[name]
 
     # ---- functions -----------------------------------------------------------------------------------------------
 
     def _put_operation(self, name: str) -> None:
-        operation = self._operation(name)
-        compiled, model = operation.compiled, self.model
+        operation, model = self._operation(name), self.model
         arguments = (*operation.inputs, *operation.results)
         sizes = [int(np.prod(argument.shape_for(model, -1))) for argument in arguments]
+        if operation is JACOBIAN_OF_LOOPS:
+            self._put_jacobian_of_loops(sizes)
+            return
+        compiled = operation.compiled
         self.wrappers.operation(of_operation(operation, name, model), operation, self._piece(compiled.one), sizes)
         if self.batch:
             sizes = [int(np.prod(argument.shape_for(model, 1))) for argument in arguments]  # one vector a state
@@ -293,6 +309,16 @@ class Maker:
             self.needed = max(self.needed, lanes_memory(operation, sizes, self.work_size))
             self.wrappers.batch(of_batch(operation, name, model), operation, self._piece(compiled.lanes),
                                 self._piece(rows), sizes)
+
+    def _put_jacobian_of_loops(self, sizes: Sequence[int]) -> None:
+        loops, model = lazy.module("export.kernels.loops"), self.model
+        engine = lazy.module("core.constrained_engine").engine_of_duals
+        rhs = self.system.binding.method.operation_for(self.block).compiled.one
+        self.needed = max(self.needed, self.work_size + 2 * (model.nq + model.nv) + loops.DUAL * (
+            self.work_size + 2 * model.nq + 3 * model.nv))
+        self.wrappers.operation(of_operation(JACOBIAN_OF_LOOPS, "jacobian_rhs", model), JACOBIAN_OF_LOOPS,
+                                self._piece(loops.jacobian_rhs), sizes, [self._piece(rhs), self._piece(engine)],
+                                self.work_size)
 
     def _put_steps(self, name: str) -> None:
         kernels, plan = lazy.module("integrate.kernels.library"), lazy.module("integrate.kernels.plan")
@@ -431,6 +457,9 @@ class Maker:
                      for element in body.joint.elements
                      if isinstance(drive := getattr(element, "amount", None), FunctionDrive)]
         words = [f"drive {', '.join(functions)}"] if functions else []
+        rows = [f"{getattr(constraint.f, '__name__', '?')!r} of constraint {constraint.name!r}"
+                for constraint in self.model.constraints if isinstance(constraint, UserRows)]
+        words += [f"rows {', '.join(rows)}"] if rows else []
         words += [f"event {', '.join(event.name for event in self.events)}"] if self.events else []
         return ", ".join(words) or "the model"
 
@@ -445,7 +474,8 @@ class Maker:
                  "NQ": str(model.nq), "NV": str(model.nv), "N": str(model.n_bodies), "WORK": str(self.total)}
         if self.parameters:
             facts["INIT"] = f" but by\n * {self.prefix}_init"
-        return header(self.prefix, facts, self.wrappers.functions)
+        return header(self.prefix, facts, self.wrappers.functions, loops=bool(model.constraints),
+                      quaternions=model.nq != model.nv or self.system.binding.method.variable != "p")
 
     def write(self, place: Path) -> Library:
         """All files."""

@@ -33,10 +33,10 @@ def link_command(cc: list[str], target: Target, objects: list[Path], library: Pa
     return [*cc, *shared, "-o", str(library), *map(str, objects), *maths]
 
 
-def run(command: list[str], what: str) -> None:
-    """Run a compiler or linker; an ExportError with what it said when it fails."""
+def run(command: list[str], what: str, folder: Path | None = None) -> None:
+    """Run a compiler or linker, in a folder if one is given; an ExportError with what it said when it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExportError(f"{what}: {shlex.join(command)} did not run: {error}") from None
     if done.returncode != 0:

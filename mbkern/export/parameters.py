@@ -15,6 +15,7 @@ from ..errors import ExportError
 from ..inputs import Array
 from ..model.checks import several
 from ..model.model import Model
+from ..model.rigid import of_unit_mass
 from ..model.vary import JOINT
 from ..operations import with_nearest
 from ..workspace import places
@@ -188,5 +189,5 @@ def _in_frame(model: Model, block: Array, body: int) -> Array:
     spec = model.body_specs[body]
     _, G, rho = places.body_place(block, body)
     c, m = rho + G.T @ np.asarray(spec.com), float(spec.mass)
-    J = G.T @ np.asarray(spec.inertia) @ G + m * (c @ c * np.eye(3) - np.outer(c, c))
+    J = G.T @ np.asarray(spec.inertia) @ G + m * of_unit_mass(c)
     return np.array([m, *(m * c), *[J[i, j] for i, j in _UPPER]])

@@ -11,7 +11,7 @@ from ..errors import ExportError
 from ..system import System
 from ..workspace.binding import drives_of
 from . import linking
-from .library import Maker, check_momenta, prefix_of
+from .library import Maker, check_momenta, chosen_operations, prefix_of
 from .targets import Target, target_named
 
 SOURCE = Path(__file__).with_name("casadi_external.c")
@@ -23,7 +23,9 @@ def casadi(system: System, path: Any = None, *, target: str = "native") -> Any:
     Parameters
     ----------
     system : System
-        Of joints with a coordinate for each speed: no ball and free joints (take `euler_ball`, and steps).
+        Of joints with a coordinate for each speed: no ball and free joints (take `euler_ball`, and steps). With
+        closed loops, the equations hold for all (q, p); that the loops are closed at the beginning is for the problem
+        to say (`System.assemble`).
     path : str or path, optional
         Folder and name: "build/arm" writes `build/libarm.so`, which `casadi.external("arm", "build/libarm.so")` finds
         again in any process, also without mbkern. By default a file that the system removes.
@@ -61,7 +63,7 @@ def casadi(system: System, path: Any = None, *, target: str = "native") -> Any:
     if not compiler:
         raise ExportError(f"no C compiler found for {goal.triple}, which builds the function for CasADi: install one, "
                           "or name it in the environment variable CC")
-    maker = Maker(system, f"{name}_model", goal, ("rhs", "jacobian_rhs"), False, [])
+    maker = Maker(system, f"{name}_model", goal, chosen_operations(("rhs", "jacobian_rhs"), model), False, [])
     code = maker.code()
     made = place.parent / f"lib{name}{goal.suffix}"
     files.write(made, _compiled(compiler, goal, maker, name, code), "export.casadi")
@@ -82,7 +84,7 @@ def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code
     header = "\n".join([
         f'#include "{maker.prefix}.h"', f"#define MODEL(name) {maker.prefix}_##name", f"#define FUNCTION {name}",
         f"#define JACOBIAN jac_{name}", f"#define NV {nv}", f"#define WORK {maker.total}",
-        f"#define DRIVEN {int(bool(drives_of(maker.model)))}",
+        f"#define DRIVEN {int(bool(drives_of(maker.model)))}", f"#define LOOPS {int(bool(maker.model.constraints))}",
         f"static const long long int IDENTITY[] = {{{nv}, {nv}, {columns}{comma}{rows}}};",
         f"static const long long int EMPTY[] = {{{nv}, {nv}, {empty}}};",
         f"static const long long int EMPTY_COLUMN[] = {{{nv}, 1, 0, 0}};", ""])

@@ -170,8 +170,10 @@ class Wrappers:
 
     # ---- operations ----------------------------------------------------------------------------------------------
 
-    def operation(self, function: Function, operation: Operation, symbol: str, sizes: Sequence[int]) -> None:
-        """For one state. A size of -n is k n numbers."""
+    def operation(self, function: Function, operation: Operation, symbol: str, sizes: Sequence[int],
+                  called: Sequence[str] = (), room: int = 0) -> None:
+        """For one state. A size of -n is k n numbers. A kernel that calls others gets their addresses behind its own
+        arguments, and the size of a workspace, `room`."""
         made, builder = self.begin(function)
         given = list(made.args)
         t, work = given[0], given[-1]
@@ -183,7 +185,10 @@ class Wrappers:
         counts = [word(size) if size >= 0 else builder.mul(given[1], word(-size)) for size in sizes]
         arguments = self._arguments(builder, operation, arrays, counts)
         block, memory = self._places(builder, work)
-        code = builder.trunc(builder.call(self.kernel(symbol, OPERATION), [t, arguments, block, memory]), _int)
+        more = [builder.ptrtoint(self.kernel(name, OPERATION), _word) for name in called]
+        more += [word(room)] if called else []
+        kind = ir.FunctionType(_word, [_double, *[_word] * (3 + len(more))])
+        code = builder.trunc(builder.call(self.kernel(symbol, kind), [t, arguments, block, memory, *more]), _int)
         with builder.if_then(builder.icmp_signed("!=", code, ir.Constant(_int, checks.OK)), likely=False):
             for pointer, count in zip(arrays[n_inputs:], counts[n_inputs:], strict=True):
                 builder.call(self._no_result, [pointer, count])

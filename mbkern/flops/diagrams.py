@@ -315,9 +315,11 @@ def crossovers(n: int) -> dict[str, int | None]:
 
 def selection_figure(
     n: int, path: str | Path | None = None, sources: tuple[str, ...] = SOURCES, max_length: int = 20,
-    max_chains: int = 20, joint: Joint | None = None,
+    max_chains: int = 20, joint: Joint | None = None, progress: Callable[[int], None] | None = None,
 ) -> Any:
     """The maps of several sources beside each other; written to `path` (PNG, SVG, PDF by its ending) when given.
+
+    `progress` is told how many of the maps are done, after each of them.
 
     Examples
     --------
@@ -325,7 +327,11 @@ def selection_figure(
     >>> figure = mb.flops.selection_figure(3, "map.png", sources=("table1-en",))  # doctest: +SKIP
     """
     plt = pyplot()
-    maps = [selection_map(n, max_length, max_chains, source, joint) for source in sources]
+    maps = []
+    for source in sources:
+        maps.append(selection_map(n, max_length, max_chains, source, joint))
+        if progress is not None:
+            progress(len(maps))
     columns = len(maps) if len(maps) <= 3 else 2
     rows = -(-len(maps) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns, 4.4 * rows), squeeze=False,

@@ -47,7 +47,7 @@ class Row:
     kernel, kernel_less_english : int
         Flops that the shipped kernel executes, and these less the English formula; `ratio` is kernel over formula.
     nanoseconds : float
-        Of one `System.rhs` called from Python.
+        Of one right-hand side inside compiled code.
     gigaflops : float
         kernel / nanoseconds.
     textbook_by_sweep, kernel_by_sweep : dict

@@ -35,6 +35,7 @@ FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
 BAND = (-0.15, 0.3)
+DOFS = (1, 2, 3, 6)  # of every joint
 QUICK_SIZES, SIZES = (2, 4, 8, 16, 32, 64), (2, 4, 8, 16, 32, 64, 128, 256, 512)
 # the six methods of the papers: Hamilton's equations and those with accelerations, each extended, reduced to the joint
 # speeds, and with multipliers
@@ -189,7 +190,7 @@ class Study:
                     ax.set_xlabel("bodies N")
                 if j == 0:
                     ax.set_ylabel(f"microseconds per {'run of fixed steps' if what == FIXED else what}")
-        figure.suptitle({EVALUATION: "One right-hand side, called from Python",
+        figure.suptitle({EVALUATION: "One right-hand side in compiled code; of other libraries, called from Python",
                          INTEGRATION: "One integration by dopri5, rtol = 1e-6; the number of steps depends on the tree",
                          FIXED: "One run by RK4 with the same number of steps for all trees",
                          STEP: "One step of RK4 (four evaluations) in compiled code, without the cost of the call",
@@ -298,7 +299,7 @@ def claims_table(claims: Sequence[Claim]) -> str:
 
 def study(
     families: Sequence[str] = tuple(FAMILIES),
-    dofs: Sequence[int] = (1, 2, 3, 6),
+    dofs: Sequence[int] = DOFS,
     sizes: Sequence[int] = SIZES,
     methods: Sequence[str] | None = None,
     peers: Mapping[str, Peer] | None = None,
@@ -306,6 +307,7 @@ def study(
     span: float = 0.1,
     steps: int = STEPS,
     seconds: float = 0.02,
+    progress: Callable[[int], None] | None = None,
 ) -> Study:
     """Measure time against the number of bodies.
 
@@ -329,6 +331,8 @@ def study(
         Of the runs by RK4, at least 2.
     seconds : float
         Time to spend on each measurement.
+    progress : function, optional
+        Is told how many of the families with equal dofs are done, after each of them.
 
     Returns
     -------
@@ -348,6 +352,7 @@ def study(
     if steps < 2:
         raise ModelError(f"steps: expected at least 2, so that a step can be told from a call, got {steps!r}")
     out: list[Measurement] = []
+    done = 0
     for family in families:
         for n in dofs:  # all points of a panel take turns, so that a busy moment hits them all alike
             models = {N: FAMILIES[family](N, joint_of(n)) for N in sorted(sizes)}
@@ -361,6 +366,9 @@ def study(
                 found |= _runs(models, able, span, steps, seconds)
             out += [Measurement(family, n, N, name, what, ns) for what, all_times in found.items()
                     for (N, name), ns in all_times.items()]
+            done += 1
+            if progress is not None:
+                progress(done)
     return Study(tuple(out))
 
 

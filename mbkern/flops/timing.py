@@ -9,6 +9,7 @@ from typing import TypeVar
 from ..inputs import Array
 from ..model.model import Model
 from ..system import System
+from .repeated import Repeated
 
 ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
 LONG = 2e-3  # seconds: a longer call does not notice whether its data are in the caches
@@ -23,6 +24,7 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
     Parameters
     ----------
     calls : dict of callables without arguments
+        One that has an attribute `times` does so many things at once (:class:`.repeated.Repeated`).
     seconds : float
         Time to spend on each of them.
 
@@ -48,14 +50,13 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
             for _ in again:
                 call()
             best[name] = min(best[name], (perf_counter() - start) / repeats[name] * 1e9)
-    return best
+    return {name: found / getattr(calls[name], "times", 1) for name, found in best.items()}
 
 
 def evaluation(model: Model, method: str) -> Callable[[], object]:
-    """A call of `System.rhs` at a fixed state, compiled already."""
+    """Right-hand sides at a fixed state, in compiled code."""
     system = System(model, method).warmup()
-    q, x = some_state(system)
-    return lambda: system.rhs(q, x)
+    return Repeated(system, *some_state(system))
 
 
 def some_state(system: System) -> tuple[Array, Array]:
@@ -65,7 +66,7 @@ def some_state(system: System) -> tuple[Array, Array]:
 
 
 def evaluation_times(model: Model, methods: tuple[str, ...], seconds: float = 0.05) -> dict[str, float]:
-    """Nanoseconds of one `System.rhs` from Python for each method (a call costs about half a microsecond by itself).
+    """Nanoseconds of one right-hand side inside compiled code for each method; from Python a call costs some more.
 
     Examples
     --------

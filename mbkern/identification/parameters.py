@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..inputs import Array, numbers, vector
+from ..model.rigid import of_unit_mass
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -34,7 +35,7 @@ def inertial_parameters(model: Model) -> Array:
     pi = np.empty((model.n_bodies, 10))
     for body, row in zip(model.body_specs, pi, strict=True):
         m, c = float(body.mass), np.array(body.com, float)
-        J = np.array(body.inertia, float).reshape(3, 3) + m * (c @ c * np.eye(3) - np.outer(c, c))
+        J = np.array(body.inertia, float).reshape(3, 3) + m * of_unit_mass(c)
         row[0], row[1:4], row[4:] = m, m * c, six(J)
     return pi.reshape(-1) + 0.0  # no -0
 
@@ -68,7 +69,7 @@ def with_parameters(model: Model, pi: Array) -> Model:
             continue
         m = float(row[0])
         c = row[1:4] / m if m != 0.0 else np.zeros(3)
-        J = matrix_of(row[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
+        J = matrix_of(row[4:]) - m * of_unit_mass(c)
         why = _why_impossible(row, J)
         if why:
             raise ModelError(f"body {body.name!r}: {why}; identify(..., consistent=True) keeps bodies possible")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import inputs, states
-from ..callbacks import name_of
+from ..callbacks import name_of, refuse_speeds
 from ..errors import StateError
 from ..inputs import Array
 from ..model.checks import show
@@ -131,6 +131,8 @@ def _call_of(f: Any) -> Callable[[System, float, Array, Array], Any]:
     if parameters and (needed > 4 or (len(places) < 3 and not some)):
         raise StateError(f"tau: expected a function f(t, q, p) -> tau or f(t, q, p, u) -> tau beside control_step, got "
                          f"{name}{inspect.signature(getattr(f, 'py_func', f))}")
+    if parameters:
+        refuse_speeds(f, "tau", "f(t, q, p, u)")
     if speeds:
         return lambda system, t, q, x: f(t, q, states.momenta(system, q, x, t), states.speeds(system, q, x, t))
     return lambda system, t, q, x: f(t, q, states.momenta(system, q, x, t))

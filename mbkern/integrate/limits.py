@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..model.model import Model
 
 MOST = 3  # dofs that are named
+SLIGHT = 1e-6  # of the way between two limits, or of a limit: no machine knows its stops any better
 
 
 def coordinate_places(model: Model) -> np.ndarray:
@@ -31,15 +32,22 @@ def violations(model: Model, t: Array, q: Array, u: Array) -> list[str]:
     for j in np.flatnonzero(places >= 0) if t.size else ():
         name, x = model.speed_names[j], q[:, places[j]]
         beyond = np.maximum(limits.lower[j] - x, x - limits.upper[j])
-        if (beyond > 0.0).any():
+        slight = SLIGHT * _way(limits.lower[j], limits.upper[j])
+        if (beyond > slight).any():
             said.append(f"coordinate {name!r} left its limits {limits.lower[j]:g} .. {limits.upper[j]:g} at t = "
-                        f"{t[np.argmax(beyond > 0.0)]:.6g} s, by at most {beyond.max():.3g}")
+                        f"{t[np.argmax(beyond > slight)]:.6g} s, by at most {beyond.max():.3g}")
     for j in np.flatnonzero(np.isfinite(limits.velocity)) if t.size else ():
-        fast = np.abs(u[:, j])
-        if (fast > limits.velocity[j]).any():
+        fast, allowed = np.abs(u[:, j]), (1.0 + SLIGHT) * limits.velocity[j]
+        if (fast > allowed).any():
             said.append(f"the speed of {model.speed_names[j]!r} was above its limit {limits.velocity[j]:g} at t = "
-                        f"{t[np.argmax(fast > limits.velocity[j])]:.6g} s, at most {fast.max():.3g}")
+                        f"{t[np.argmax(fast > allowed)]:.6g} s, at most {fast.max():.3g}")
     return said
+
+
+def _way(lower: float, upper: float) -> float:
+    """Between two limits; where there is one, its own size."""
+    finite = [x for x in (lower, upper) if np.isfinite(x)]
+    return float(upper - lower if len(finite) == 2 else max(map(abs, finite), default=0.0))
 
 
 def summary(said: tuple[str, ...]) -> list[str]:

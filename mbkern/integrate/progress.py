@@ -95,6 +95,12 @@ class Interrupt:
         if isinstance(getattr(self._before, "__self__", None), Interrupt):
             self._before(number, frame)
 
+    def obey(self) -> None:
+        """Raise KeyboardInterrupt where ctrl-C was pressed, for who makes many runs: one of them may have finished all
+        the same."""
+        if self.asked:
+            raise KeyboardInterrupt
+
     def __exit__(self, *_: object) -> None:
         if self._active:
             signal.signal(signal.SIGINT, self._before)

@@ -35,6 +35,20 @@ def in_frames(bodies: np.ndarray, G: np.ndarray, rho: np.ndarray) -> np.ndarray:
     return table
 
 
+def of_unit_mass(c: NDArray[np.float64]) -> NDArray[np.float64]:
+    """c.c E - c c^T: the inertia about the origin of a unit of mass at c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mbkern.model.rigid import of_unit_mass
+    >>> of_unit_mass(np.array([1.0, 1e-9, 0.0]))[0, 0]  # c.c - x^2 would be 0
+    np.float64(1e-18)
+    """
+    x, y, z = c.tolist()
+    return np.array([[y * y + z * z, -x * y, -x * z], [-x * y, x * x + z * z, -y * z], [-x * z, -y * z, x * x + y * y]])
+
+
 def about_origin(bodies: np.ndarray) -> np.ndarray:
     """m, s and J of each body."""
     table, (m, x, y, z) = bodies.copy(), bodies[:, :INERTIA].T

@@ -42,6 +42,11 @@ __all__ = ["andrews", "andrews_state", "appell_graph", "binary_tree", "box_with_
            "planetary_gear", "random_tree", "rolling_disc", "satellite_with_boom", "slider_crank", "star",
            "stewart_platform", "whipple_bicycle"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 JointLike: TypeAlias = Joint | Step | Sequence[Any]
 
 _HINGE = j.revolute("z")

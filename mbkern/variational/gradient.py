@@ -20,10 +20,12 @@ from ..integrate.driver import Run
 from ..integrate.kernels import adjoint
 from ..integrate.kernels import plan as P
 from ..integrate.problem import problem_of
+from ..integrate.progress import Interrupt
 from ..integrate.tangents import in_coordinates, refuse_failed, unit_state
 from ..locks import COMPILING
 from ..model.checks import number, several, show
 from ..model.model import Model
+from ..model.rigid import of_unit_mass
 from ..workspace import places
 from .desk import Desk
 from .kernels import desk as D
@@ -301,9 +303,11 @@ def _adaptive(system: System, y: Array, stops: Array, forces: Array, bounds: Arr
         if forces.size:
             k = int(np.searchsorted(np.sort(bounds), 0.5 * (a + b)))
             acting = forces[k if t_end > t0 else len(bounds) - k]
-        run = system.simulate(y[:nq], y[nq:], (float(a), float(b)), integrator, rtol=rtol, atol=atol, step=step,
-                              tau=acting, wrench=wrench)
+        with Interrupt() as interrupt:
+            run = system.simulate(y[:nq], y[nq:], (float(a), float(b)), integrator, rtol=rtol, atol=atol, step=step,
+                                  tau=acting, wrench=wrench)
         refuse_failed(run, f"gradient: the run {run.message}")
+        interrupt.obey()
         times.append(run.t[1:])
         states.append(np.hstack([run.q, run.p])[1:])
         y = states[-1][-1]
@@ -423,4 +427,4 @@ def _constant(model: Model, gradient: Array, name: str) -> Any:
         return G
     if what == "com":  # the first moment is m c, the inertia about the origin J + m (c.c - c c^T)
         return spec.mass * (by_moment + 2.0 * (np.trace(G) * c - G @ c))
-    return float(own[0] + by_moment @ c + np.sum(G * ((c @ c) * np.eye(3) - np.outer(c, c))))
+    return float(own[0] + by_moment @ c + np.sum(G * of_unit_mass(c)))

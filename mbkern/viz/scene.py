@@ -187,7 +187,7 @@ def build(model: Model, q: Array, t: Array, triangles: int) -> Scene:
     scene.floor = lowest if start - lowest < FALL * scene.size else start
     if bare:
         scene.floor -= 0.6 * radius
-        for body in model.body_specs:
+        for body in model.body_specs if any(model.gravity) else ():  # nothing stands in space
             _add_ground(scene, body, radius)
     return scene
 

@@ -183,21 +183,25 @@ def _drive_callbacks(model: Model) -> list[Any]:
     return [drive_callback(f) for f in functions]
 
 
+def user_rows(model: Model, block: Array) -> list[tuple[int, UserRows]]:
+    """Constraints whose rows functions of the user fill, each with the place in the block for the function's address.
+    """
+    users = [(k, c) for k, c in enumerate(model.constraints) if isinstance(c, UserRows)]
+    if not users:
+        return []
+    first = np.cumsum([0, *[c.rows for c in model.constraints]])
+    objects = int(block[int(block[L.AT_CONSTRAINTS]) + K.AT_OBJECTS])
+    table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
+    return [(objects + int(np.flatnonzero(table[:, K.PUBLIC] == first[k])[0]) * K.CONSTRAINT + K.CALL, c)
+            for k, c in users]
+
+
 def _put_user_rows(model: Model, block: Array, callbacks: list[Any]) -> None:
     """Enter the addresses of rows that functions of the user fill, and keep these among the callbacks."""
-    users = [c for c in model.constraints if isinstance(c, UserRows)]
-    if users:
-        at, first = int(block[L.AT_CONSTRAINTS]), {}
-        row = 0
-        for c in model.constraints:
-            first[c.name] = row
-            row += c.rows
-        objects = int(block[at + K.AT_OBJECTS])
-        table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
-        for c in users:
-            made = lazy.module("user_rows").rows_callback(c.f, c.position, c.rows, model.nq, model.nv)
-            callbacks.append(made)
-            table[table[:, K.PUBLIC] == first[c.name], K.CALL] = made.address
+    for place, c in user_rows(model, block):
+        made = lazy.module("user_rows").rows_callback(c.f, c.position, c.rows, model.nq, model.nv)
+        callbacks.append(made)
+        block[place] = made.address
 
 
 def _with_addresses(model: Model, callbacks: list[Any]) -> Array:

@@ -13,11 +13,11 @@ from ..core import constants as L
 from ..errors import MbkernError
 from ..inputs import Array
 from ..operations import OPERATIONS
+from ..waits import task
 from . import places
 
 if TYPE_CHECKING:
     from ..system import System
-
 
 
 class Frame:
@@ -51,8 +51,10 @@ class Frame:
         self.array[L.FRAME_SIZE], self.array[L.AT_LOADS] = self.array.size, at
         self.user = self.array.ctypes.data
         self.model = model
-        self.address: int = (cabi.ode if wrenches else cabi.ode_without_wrenches).address
-        self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, system.binding.native
+        with task("rhs", system):
+            self.array[L.RHS_CALL] = system.binding.native  # first: it shows whether this has to be compiled, too
+            self.address: int = (cabi.ode if wrenches else cabi.ode_without_wrenches).address
+        self.array[L.ODE_CALL] = self.address
         self.variable = system.variable
         self.settle = self.reveal = 0
         self._needed: list[Any] = list(system.binding.callbacks)

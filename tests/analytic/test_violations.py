@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from math import cos, sin
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
 from numba import njit
+from numba.extending import is_jitted
 
 import mbkern as mb
-from mbkern.analytic import Constraints, Dynamics, Lagrange, QuasiVelocities, Volterra, ignorable
+from mbkern.analytic import Constraints, Dynamics, Lagrange, QuasiVelocities, Volterra, choice, ignorable
 from mbkern.analytic.cases import box, cart
 
 CART = cart()
@@ -112,6 +115,8 @@ def test_wanted_times_and_dense_output_across_a_switch():
     q, v = steps.sol(times)
     assert np.abs(q - run.q).max() < 1e-7 and np.abs(v - run.v).max() < 1e-5
     assert steps.sol(3.3)[0].shape == (3,)
+    with pytest.raises(mb.errors.StateError, match=r"a time or a list of times, got shape \(1, 2\)"):
+        steps.sol([[1.0, 3.3]])
     energy = run.energy()  # less the work of the thruster, which goes on where the switch is
     assert run.work[-1] > 50.0 and np.abs(energy - energy[0]).max() < 1e-5
     back = volterra.simulate(q[-1], v[-1], (END, 0.0), on_violation="switch")
@@ -217,6 +222,22 @@ def test_quasi_velocities_by_a_function_get_one_more(compiled):
     assert np.allclose(run.y[:, 3], 2.0 * run.v[:, 2] + 0.1 * run.t) and np.allclose(run.y[:, 4], run.v[:, 0])
     expected = Lagrange(CART.system, CART.constraints, thruster).simulate(CART.q0, CART.v0, (1.9, 2.2))
     assert np.abs(run.q[-1] - expected.q[-1]).max() < 1e-5
+
+
+@pytest.mark.parametrize("f, rate, compiled", [(True, None, True), (True, True, True), (True, False, False),
+                                               (False, None, False), (False, True, False)])
+def test_what_gets_one_more_is_compiled_where_all_of_it_can_be(f, rate, compiled):
+    """A compiled function cannot call one of Python."""
+    def of_user(t, q, v, Y, Z, out):
+        out[0] = 0.0
+
+    released = SimpleNamespace(quaternion=-1, speed=0, name="x")
+    with mock.patch.object(choice, "row_of"):
+        quasi = choice.with_speed_of(None, QuasiVelocities(
+            njit(of_user) if f else of_user, 1, ("w",), None if rate is None else njit(of_user) if rate else of_user),
+            released)
+    assert is_jitted(quasi.f) is compiled and quasi.count == 2
+    assert quasi.rate is None if rate is None else is_jitted(quasi.rate) is compiled
 
 
 # ---- M and h of the user ----

@@ -13,6 +13,7 @@ import pytest
 
 import mbkern as mb
 from mbkern.cli import main
+from mbkern.cli.flops import progress
 from mbkern.errors import StateError
 from mbkern.integrate.progress import Progress
 
@@ -102,6 +103,29 @@ def test_errors_are_one_line(here, capsys, words, expected):
     assert main([*words.split(), "--no-picture"]) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("mbkern simulate: ") and shown.count("\n") == 1 and expected in shown
+
+
+@pytest.mark.parametrize("words", ["chain:2 --picture run.xyz", "diagram --dofs 1 --out map"])
+def test_a_kind_of_picture_that_cannot_be_drawn_shows_before_the_run(here, capsys, words):
+    assert main(words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.count("\n") == 1 and "expected a name that ends in" in shown.err
+
+
+def test_a_picture_without_matplotlib_shows_before_the_run(here, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    assert main("chain:2 --picture run.png".split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and "--picture run.png: needs matplotlib (pip install matplotlib)" in shown.err
+
+
+def test_studies_show_how_far_they_are_in_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert progress(3, "maps") is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    show = progress(3, "maps")
+    show(3)
+    assert "0 of 3 maps" in sys.stderr.getvalue() and "3 of 3 maps" in sys.stderr.getvalue().splitlines()[-1]
 
 
 @pytest.mark.parametrize("words", [

@@ -1,5 +1,12 @@
 """python -m mbkern warmup: what there is to compile, in processes of its own, and what it says."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
 import mbkern as mb
@@ -41,7 +48,7 @@ def test_what_others_need_comes_first():
 def test_one_model():
     model = zoo.four_bar()
     names = [job.name for stage in warming.stages(everything=True, model=model) for job in stage]
-    assert "closer" in names and "jacobian_rhs" not in names
+    assert "closer" in names and "jacobian_rhs" in names and "jvp" not in names
     assert [str(job) for stage in warming.stages(["energy"], model=model) for job in stage] == ["energy"]
 
 
@@ -57,6 +64,35 @@ def test_what_fails_is_named(capsys, monkeypatch):
     assert main(["warmup", "--jobs", "1"]) == 1
     shown = capsys.readouterr()
     assert "no_such_name of trees of hinges: warmup: expected one of" in shown.err and "0 of 1" in shown.out
+
+
+def runs(process):
+    """Whether it does; one that has ended may still wait for somebody to notice (state Z)."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_ctrl_c_ends_it_at_once(tmp_path):
+    """In the middle of a compilation, as nothing is on disk; no process is left."""
+    command = [sys.executable, "-m", "mbkern", "warmup", "rhs_batch", "--model", "pipelayer", "--jobs", "1"]
+    running = subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+    children, deadline = Path(f"/proc/{running.pid}/task/{running.pid}/children"), time.monotonic() + 60.0
+    while len(children.read_text().split()) < 2 and time.monotonic() < deadline:  # one compiles, one tracks resources
+        time.sleep(0.05)
+    others = children.read_text().split()
+    time.sleep(1.0)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does it: to all of them
+    begin = time.monotonic()
+    _, said = running.communicate(timeout=30)
+    assert (running.returncode, said) == (130, "")
+    assert time.monotonic() - begin < 10.0  # the compilation alone takes longer
+    while any(map(runs, others)) and time.monotonic() - begin < 20.0:  # they notice that nobody is there
+        time.sleep(0.05)
+    assert len(others) == 2 and not any(map(runs, others))
 
 
 @pytest.mark.parametrize("arguments, words", [

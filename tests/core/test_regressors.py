@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import BASES, FAMILIES, assert_close, random_model, random_state
 
+import mbkern as mb
 from mbkern import plain
 from mbkern.identification.parameters import inertial_parameters
 
@@ -48,3 +49,13 @@ def test_regressors_times_parameters(seed):
     energies = np.empty(3)
     plain.load("energies").energy(block, q, p, energies, work)
     assert_close(regressor("energy_regressor", model, q, u, rows=2) @ pi, energies[:2], 1e-11, "energies")
+
+
+@pytest.mark.parametrize("near", [1e-3, 1e-6, 1e-9])
+def test_a_point_mass_near_the_axis_keeps_its_digits(near):
+    """p = m e^2 u: the inertia about the origin must not be m (c.c - z^2)."""
+    builder = mb.ModelBuilder()
+    builder.add_body("bob", joint=mb.revolute("z"), mass=2.0, com=(near, 0.0, 1.0))
+    model = builder.build()
+    Y = regressor("momentum_regressor", model, np.array([0.4]), np.array([3.0]))
+    assert Y @ inertial_parameters(model) == pytest.approx(2.0 * near**2 * 3.0, rel=1e-14)

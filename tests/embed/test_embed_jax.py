@@ -108,14 +108,25 @@ def test_what_is_wrong_is_said(system, monkeypatch):
     assert mb.embed.jax(mb.System(mb.zoo.chain(2, joint=mb.ball()))).routes["jacobian_rhs"] == "callback"
 
 
-def test_closed_loops_have_values_and_no_gradients():
-    """The Jacobian of the tree is another one: it must not pass for theirs."""
+def test_closed_loops():
+    """Exact gradients by duals; the forces of the loops answer to joint forces, so that those count as well."""
+    from jax.test_util import check_grads
+
     system = mb.System(mb.zoo.four_bar())
-    f = mb.embed.jax(system, "callback")
+    f = mb.embed.jax(system)
+    assert f.routes == {"rhs": f.route, "jacobian_rhs": "callback"}
     q, u = system.consistent([0.3, 0.0, 0.0], [0.5, 0.0, 0.0])
-    p = system.momenta(q, u)
+    p, tau = system.momenta(q, u), np.array([0.3, 0.0, -0.1])
     assert np.array_equal(jax.jit(f.rhs)(q, p)[1], system.rhs(q, p)[1])
-    with pytest.raises(mb.errors.MethodError, match=r"'pin'.* no derivatives"):
-        jax.grad(lambda q: f.rhs(q, p)[1][0])(q)
-    with pytest.raises(mb.errors.MethodError, match=r"'pin'.* no derivatives"):
-        f.jacobian_rhs(q, p)
+    check_grads(lambda q, p, tau: f.rhs(q, p, 0.0, tau), (q, p, tau), order=1, modes=["fwd", "rev"], atol=1e-6,
+                rtol=1e-6)
+    J = jax.jit(jax.jacrev(f.rhs, (0, 1, 3)))(q, p, 0.0, tau)
+    A = system.jacobian_rhs(q, p, tau=tau)
+    assert np.allclose(np.block([list(row[:2]) for row in J]), A.matrix, rtol=1e-13, atol=1e-13)
+    assert np.allclose(J[1][2], A.pdot_tau, rtol=1e-13, atol=1e-13)
+    assert np.array_equal(f.jacobian_rhs(q, p, 0.0, tau), A.matrix)
+    Q, P = np.tile(q, (5, 1)), np.outer(np.arange(5.0), p)
+    assert np.array_equal(jax.vmap(f.rhs)(Q, P)[1], system.rhs_batch(Q, P)[1])
+    many = jax.vmap(jax.grad(lambda q: f.rhs(q, p)[1][0]))(np.array([q, q + np.inf, q]))
+    expected = system.jacobian_rhs(q, p).pdot_q[0]
+    assert np.allclose(many[2], expected, rtol=1e-13, atol=1e-13) and np.isnan(many[1]).all()

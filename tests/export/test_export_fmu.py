@@ -1,6 +1,7 @@
 """FMUs: valid for FMPy, and in both modes the motion of `simulate`."""
 
 import shutil
+import subprocess
 
 import numba
 import numpy as np
@@ -256,8 +257,18 @@ def test_file_names_and_compilers(system, tmp_path, monkeypatch):
     with pytest.raises(mb.errors.ExportError, match=r"ends in \.fmu"):
         mb.export.fmu(system, tmp_path / "arm.zip")
     monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(mb.errors.ExportError, match="no C compiler"):
+    with pytest.raises(mb.errors.ExportError, match="no C compiler") as caught:
         mb.export.fmu(system, tmp_path / "arm.fmu")
+    monkeypatch.delenv("CC")
+    command, _, packing = str(caught.value).partition("this makes it: ")[2].rpartition(" && ")
+    assert packing == "zip -r ../arm.fmu modelDescription.xml binaries"
+    subprocess.run(command, shell=True, check=True, capture_output=True, timeout=60)  # the words of the message
+    shutil.make_archive(str(tmp_path / "arm"), "zip", tmp_path / "arm")
+    (tmp_path / "arm.zip").rename(tmp_path / "arm.fmu")
+    from fmpy.validation import validate_fmu
+
+    assert validate_fmu(str(tmp_path / "arm.fmu")) == []
+    assert fmpy.simulate_fmu(str(tmp_path / "arm.fmu"), stop_time=0.1)["time"][-1] == pytest.approx(0.1)
 
 
 def test_command_line(tmp_path, capsys):

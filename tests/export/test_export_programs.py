@@ -158,6 +158,23 @@ def test_aarch64_is_left_to_link(arm, tmp_path, monkeypatch):
     assert made.object.read_bytes()[:4] == b"\x7fELF" and made.object.read_bytes()[18] == 0xB7  # EM_AARCH64
 
 
+CROSS = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+
+
+@pytest.mark.skipif(not all(CROSS), reason="no compiler and emulator for aarch64 on the path")
+def test_aarch64_gives_the_same_bits(arm, tmp_path):
+    """The example in C, a thousand steps of RK4, on an emulated processor."""
+    model, system = arm
+    made = mb.export.library(system, tmp_path / "arm", ("rhs", "energy", "rk4"), target="aarch64")
+    program = built(CROSS[0], "arm.c", made, tmp_path / "program", str(made.object), f"-I{tmp_path}", "-lm", "-static")
+    shown = subprocess.run([CROSS[1], program], capture_output=True, text=True, check=True, timeout=60).stdout
+    stepper = system.stepper("rk4", step=1e-3)
+    stepper.reset(*begin(model))
+    expected = np.array(stepper.step(1000)).T
+    lines = [normal(line)[1:] for line in shown.splitlines()]
+    assert np.array_equal(lines[model.nv:2 * model.nv], expected)
+
+
 def test_no_compiler(arm, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.warns(mb.errors.ExportWarning, match="no C compiler found") as caught:

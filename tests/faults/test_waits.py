@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 
+import numpy as np
 import pytest
 from processes import printed
 
+import mbkern as mb
 from mbkern import threads
-from mbkern.errors import StalledWarning
+from mbkern.core import rows
+from mbkern.errors import MbkernError, StalledWarning
 
 
 def test_threads_that_take_long_are_named_and_waited_for(monkeypatch):
@@ -81,3 +85,58 @@ except KeyboardInterrupt:
     print("ended", time.monotonic() - before < 20.0, flush=True)
     os._exit(0)
 """) == "ended True"
+
+
+class Guest(threading.Thread):
+    """Takes a job from a slot as a helper does, and leaves it when it is told to."""
+
+    def __init__(self, slots):
+        super().__init__(daemon=True)
+        self.slots, self.leave, self.took = slots, threading.Event(), 0
+        slots[0, rows.SLOT] = rows.READY
+
+    def run(self):
+        while self.slots[0, rows.SLOT] == rows.READY and not self.leave.is_set():
+            pass
+        self.took, self.slots[0, rows.SLOT] = int(self.slots[0, rows.SLOT]), rows.BUSY
+        self.leave.wait(60.0)
+        word = ctypes.c_int64.from_address(self.took + 8 * rows.DONE)
+        word.value += 1
+
+
+@pytest.fixture
+def guest(monkeypatch):
+    monkeypatch.delenv(threads.VARIABLE, raising=False)
+    monkeypatch.setattr(threads, "SLOTS", np.zeros((1, rows.SLOT_SIZE), np.int64))
+    monkeypatch.setattr(threads, "wake", lambda helpers, long: None)
+    monkeypatch.setattr(threads, "PATIENCE", 0.2)
+    monkeypatch.setattr(threads, "_KEPT", [])
+    thread = Guest(threads.SLOTS)
+    thread.start()
+    yield thread
+    thread.leave.set()
+    thread.join(60.0)
+
+
+SYSTEM = mb.System(mb.zoo.chain(6), "emh-ldl")
+STATES = np.random.default_rng(0).normal(size=(2, 30_000, 6))
+
+
+def test_a_helper_of_a_batch_that_is_late_is_said_and_waited_for(guest):
+    expected = SYSTEM.rhs_batch(*STATES, threads=1)
+    threading.Timer(1.0, guest.leave.set).start()
+    with pytest.warns(StalledWarning, match=r"1 of 1 helpers of a batch have been at work .* ctrl-C ends it"):
+        found = SYSTEM.rhs_batch(*STATES, threads=2)
+    assert guest.took and not threads._KEPT
+    assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_a_helper_that_does_not_come_back_is_an_error_of_the_batch(guest, monkeypatch):
+    """What it may still write to is not used again."""
+    monkeypatch.setattr(threads, "LONGEST", 0.5)
+    with pytest.warns(StalledWarning), pytest.raises(MbkernError, match=r"not come back .* threads=1"):
+        SYSTEM.rhs_batch(*STATES, threads=2)
+    [(job, call, *_)] = threads._KEPT
+    assert job.ctypes.data == guest.took and all(other is not job for _, other in call._pool)
+    threads.SLOTS[:] = rows.BUSY
+    assert all(np.isfinite(x).all() for x in SYSTEM.rhs_batch(*STATES, threads=2))

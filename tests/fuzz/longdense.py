@@ -297,6 +297,35 @@ class Dense:
         return np.array(rates, self.number)
 
 
+@dataclass
+class Motion:
+    """What joint speeds u mean, and what joint accelerations follow from or need."""
+
+    M: np.ndarray
+    p: np.ndarray
+    pdot: np.ndarray
+    drift: np.ndarray  # dp/dt at constant u
+    udot: np.ndarray
+    terms: np.ndarray  # for each dof: the sum of the sizes of the terms of its force
+
+    def forces(self, udot):
+        """Joint forces that a motion needs: M udot + drift - pdot."""
+        return self.M @ udot + self.drift - self.pdot
+
+
+def motion(tree: Tree, q, u, t, number=np.longdouble) -> Motion:
+    """The motion with speeds u; the rate of p = M u + b at constant u by a complex step along the motion."""
+    dense, kind, step = Dense(tree, q, t, number), (number(0) + 1j).dtype.type, 1e-30
+    M, b = dense.mass_and_drift()
+    u = np.asarray(u).astype(number)
+    p = M @ u + b
+    answer = dense.answer(p)
+    along = np.asarray(q).astype(kind) + kind(1j * step) * dense._rates(u)
+    Mz, bz = Dense(tree, along, kind(t) + kind(1j * step), kind).mass_and_drift()
+    drift = (Mz @ u + bz).imag / number(step)
+    return Motion(M, p, answer.pdot, drift, solve(M, answer.pdot - drift), answer.pdot_terms + np.abs(drift))
+
+
 def _matrix(inertia):
     xx, yy, zz, xy, xz, yz = (*inertia, 0.0, 0.0, 0.0)[:6]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

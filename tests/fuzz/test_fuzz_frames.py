@@ -13,15 +13,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from longdense import Answer, Body, Dense, Tree
+from longdense import Answer, Body, Dense, Tree, motion
 from special_cases import REQUIRED, cases, table
 from trees import UNIT, Draw, build
 
 import mbkern as mb
+from mbkern.identification.parameters import inertial_parameters
 
 TREES = 1500
 FIRST, COUNT = int(os.environ.get("MBKERN_FUZZ_FIRST", "0")), int(os.environ.get("MBKERN_FUZZ_TREES", TREES))
@@ -144,6 +145,46 @@ def test_every_special_case_agrees_with_the_reference():
     assert not failures, f"{len(failures)} trees:\n" + "\n".join(failures[:40])
     missing = [name for name in REQUIRED if not seen[name]]
     assert not missing or COUNT < TREES, f"never reached: {missing}"
+
+
+def check_motion(case: Case, udot: np.ndarray) -> None:
+    """Momenta, mass matrix, joint forces, accelerations and regressors. What is no solution of equations has nothing to
+    do with the condition of the mass matrix: 100 epsilon of the sizes that are added up."""
+    system, q, u = mb.System(case.model, "emh-ldl"), case.q, case.u
+    exact, double = (motion(case.tree, q, u, TIME, number) for number in (np.longdouble, np.float64))
+    given, moving = replace(case, condition=1.0), np.abs(exact.M) @ np.abs(u) + np.abs(exact.p)
+    check(given, "momenta", system.momenta(q, u, TIME), exact.p, double.p, np.max(moving))
+    check(given, "mass matrix", system.mass_matrix(q, TIME), exact.M, double.M, np.max(np.abs(exact.M)))
+    tau, size = system.inverse_dynamics(q, u, udot, TIME), np.max(np.abs(exact.M) @ np.abs(udot) + exact.terms)
+    check(given, "joint forces", tau, exact.forces(udot), double.forces(udot), size)
+    # where the forces balance, as those of gravity on a balanced wheel, accelerations are rounding of what each causes
+    caused = np.max(np.abs(np.linalg.inv(exact.M.astype(float))) @ exact.terms.astype(float))
+    check(case, "accelerations", system.accelerations(q, u, TIME), exact.udot, double.udot,
+          max(caused, np.max(np.abs(exact.udot))))
+    if any(any(body.armature) for body in case.tree.bodies):
+        return  # rotors are no part of regressors
+    pi = inertial_parameters(case.model)
+    for name, arguments, truth, other in (
+            ("momentum", (), exact.p, double.p), ("momentum_rate", (), exact.pdot, double.pdot),
+            ("torque", (udot,), exact.forces(udot), double.forces(udot))):
+        Y = getattr(system, f"{name}_regressor")(q, u, *arguments, TIME)
+        check(given, f"{name} regressor", Y @ pi, truth, other, np.max(np.abs(Y) @ np.abs(pi)))
+
+
+def test_joint_forces_accelerations_and_regressors():
+    failures = []
+    for seed in range(FIRST, FIRST + COUNT // 5):
+        case = draw(seed)
+        if case is None or case.smallest_part < NO_DIGITS:
+            continue
+        try:
+            check_motion(case, np.random.default_rng(seed).normal(size=case.tree.nv))
+        except mb.errors.SingularInertiaError as wrong:
+            if not refused(case):
+                failures.append(f"seed {seed}: {wrong}")
+        except AssertionError as wrong:
+            failures.append(f"seed {seed}: {wrong}")
+    assert not failures, f"{len(failures)} trees:\n" + "\n".join(failures[:40])
 
 
 @pytest.mark.parametrize("mass", [1.0, 10.0, 1e4])

@@ -28,6 +28,11 @@ def with_default(t, q, p, out, i=0):
     out[0] = 1.0
 
 
+@numba.njit
+def speeds(t, q, qdot, out):
+    out[0] = -qdot[0]
+
+
 START = np.zeros(2)
 SPAN = (0.0, 0.01)
 
@@ -40,6 +45,11 @@ SPAN = (0.0, 0.01)
     (lambda s: s.simulate(START, START, SPAN, wrench=two), r"wrench: expected a function f\(t, q, p, out\), got two"),
     (lambda s: s.stepper("rk4", 0.01, tau=six), r"tau: expected a function f\(t, q, p, out\), got six"),
     (lambda s: mb.embed.CFunc(s, tau=two), r"tau: expected a function f\(t, q, p, out\), got two"),
+    (lambda s: s.simulate(START, START, SPAN, tau=lambda t, q, u, out: None),
+     r"tau: the third argument of <lambda>\(t, q, u, out\) is the momenta p, .* take both: f\(t, q, p, u, out\)"),
+    (lambda s: s.simulate(START, START, SPAN, tau=speeds), r"the third argument of speeds\(t, q, qdot, out\) is the"),
+    (lambda s: s.simulate(START, START, SPAN, tau=lambda t, q, u: START, control_step=0.01),
+     r"tau: the third argument of <lambda>\(t, q, u\) is the momenta p, .* take both: f\(t, q, p, u\)"),
     (lambda s: s.simulate_batch([START], [START], SPAN, tau=three),
      r"tau: expected a function f\(t, q, p, out, i\), got three"),
     (lambda s: s.simulate_batch([START], [START], SPAN, reduce=two),

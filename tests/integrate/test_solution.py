@@ -10,6 +10,7 @@ from integrate_cases import flying
 
 import mbkern as mb
 from mbkern.errors import FileError, IntegrationError, MissingFileError, ModelError, StateError
+from mbkern.integrate.limits import violations
 
 
 @numba.njit
@@ -52,6 +53,19 @@ def forced():
 def swing():
     model = mb.zoo.chain(3)
     return mb.System(model).simulate(model.neutral(), np.zeros(3), (0.0, 1.0), dense=True)
+
+
+def test_notes_do_not_count_what_rounding_does_at_a_limit():
+    b = mb.ModelBuilder(gravity=(0, 0, 0))
+    b.add_body("a", joint=mb.prismatic("x"), mass=1.0, limits=(0.0, 0.04, 2.0, 5.0))
+    t = np.array([0.0, 1.0])
+
+    def said(x, speed):
+        return violations(b.build(), t, np.array([[0.0], [x]]), np.array([[0.0], [speed]]))
+
+    assert said(-1e-9, 2.0 + 1e-7) == [] and said(0.04 + 1e-9, -2.0) == []
+    [place, speed] = said(-1e-6, 2.1)
+    assert "left its limits 0 .. 0.04 at t = 1 s, by at most 1e-06" in place and "above its limit 2 at t = 1 s" in speed
 
 
 def test_speeds_poses_and_momenta_are_those_of_the_states(forced):

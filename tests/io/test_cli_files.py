@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mbkern as mb
 from mbkern.cli import main
 
 HERE = Path(__file__).parent
@@ -31,6 +32,17 @@ def test_simulate_writes_numbers_and_a_page(tmp_path, capsys):
         assert data["q"].shape == (21, 4) and data["t"][-1] == 0.2
     assert "mbkernViewer" in page.read_text()
     assert f"wrote {page}" in capsys.readouterr().out
+
+
+def test_limits_are_noted_or_kept(tmp_path, capsys):
+    builder = mb.ModelBuilder()
+    builder.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(1, 0, 0), limits=(-0.5, 0.5), friction=0.2)
+    builder.build().save(tmp_path / "arm.json")
+    job = [str(tmp_path / "arm.json"), "--time", "1", "--frames", "101", "--out", str(tmp_path / "run.npz")]
+    assert main(job) == 0
+    assert "note: coordinate 'arm' left its limits -0.5 .. 0.5 at t = " in capsys.readouterr().out
+    assert main([*job, "--limits", "soft", "--friction"]) == 0
+    assert np.abs(mb.Solution.load(tmp_path / "run.npz").q).max() < 0.6
 
 
 def test_options_of_robot_files(capsys):

@@ -69,6 +69,7 @@ class Caller:
 
     def __init__(self, library):
         self.made, self.prefix, self.size = loaded(library), library.prefix, library.work_size
+        self.folder = library.header.parent
 
     def __call__(self, name, *given, work=None, result=ctypes.c_int):
         function = getattr(self.made, f"{self.prefix}_{name}")

@@ -20,8 +20,8 @@ def _number(x: float | None) -> str | None:
 
 
 def description(version: str, identifier: str, name: str, token: str, about: Interface, directions: bool,
-                tolerance: float) -> str:
-    """The XML.
+                tolerance: float, steps: bool = False) -> str:
+    """The XML; `steps`: whether the FMU wants to know of each step of the importer.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def description(version: str, identifier: str, name: str, token: str, about: Int
     """
     top = dict(modelName=name or identifier, generationTool=f"mbkern {__version__}", variableNamingConvention="flat")
     if version == "3.0":
-        return _three(identifier, top, token, about, directions, tolerance)
+        return _three(identifier, top, token, about, directions, tolerance, steps)
     return _two(identifier, top, token, about, directions, tolerance)
 
 
@@ -42,12 +42,12 @@ def _head(root: dict[str, object]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<fmiModelDescription {given}>'
 
 
-def _three(identifier: str, top: dict[str, str], token: str, about: Interface, directions: bool, tolerance: float
-           ) -> str:
+def _three(identifier: str, top: dict[str, str], token: str, about: Interface, directions: bool, tolerance: float,
+           steps: bool) -> str:
     same = dict(modelIdentifier=identifier, canGetAndSetFMUState=_TRUE, canSerializeFMUState=_TRUE,
                 providesDirectionalDerivatives=_TRUE if directions else _FALSE)
     lines = [_head({"fmiVersion": "3.0", **top, "instantiationToken": token}),
-             "  " + _tag("ModelExchange", **same),
+             "  " + _tag("ModelExchange", **same, needsCompletedIntegratorStep=_TRUE if steps else None),
              "  " + _tag("CoSimulation", **same, canHandleVariableCommunicationStepSize=_TRUE,
                          canReturnEarlyAfterIntermediateUpdate=_FALSE),
              '  <LogCategories>\n    <Category name="logStatus"/>\n  </LogCategories>',

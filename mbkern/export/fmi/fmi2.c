@@ -75,7 +75,11 @@ EXPORT Status fmi2SetupExperiment(Component c, Boolean with_tolerance, double to
     return OK;
 }
 EXPORT Status fmi2EnterInitializationMode(Component c) { (void)c; return OK; }
-EXPORT Status fmi2ExitInitializationMode(Component c) { return told(c, look_at_events(c), "event functions"); }
+EXPORT Status fmi2ExitInitializationMode(Component c) {
+    int status = settle(c);
+    if (status != 0) return told(c, status, "closing the loops");
+    return told(c, look_at_events(c), "event functions");
+}
 EXPORT Status fmi2Terminate(Component c) { (void)c; return OK; }
 EXPORT Status fmi2Reset(Component c) { return told(c, begin(c), "fmi2Reset"); }
 
@@ -150,14 +154,18 @@ EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference unknowns
 EXPORT Status fmi2EnterEventMode(Component c) { (void)c; return OK; }
 EXPORT Status fmi2EnterContinuousTimeMode(Component c) { (void)c; return OK; }
 EXPORT Status fmi2NewDiscreteStates(Component c, EventInfo *info) {
+    int status;
     memset(info, 0, sizeof *info);
+    info->valuesOfContinuousStatesChanged = drifted(c, 1, &status);
     info->terminateSimulation = count_events(c) != 0;
-    return OK;
+    return told(c, status, "closing the loops");
 }
 EXPORT Status fmi2CompletedIntegratorStep(Component c, Boolean no_set, Boolean *event, Boolean *terminate) {
-    (void)c; (void)no_set;
-    *event = *terminate = 0;
-    return OK;
+    int status;
+    (void)no_set;
+    *event = drifted(c, 0, &status);
+    *terminate = 0;
+    return told(c, status, "fmi2CompletedIntegratorStep");
 }
 EXPORT Status fmi2SetTime(Component c, double t) {
     ((Machine *)c)->now.t = t;

@@ -81,7 +81,11 @@ EXPORT Status fmi3EnterInitializationMode(Instance i, bool with_tolerance, doubl
     stale(m);
     return OK;
 }
-EXPORT Status fmi3ExitInitializationMode(Instance i) { return told(i, look_at_events(i), "event functions"); }
+EXPORT Status fmi3ExitInitializationMode(Instance i) {
+    int status = settle(i);
+    if (status != 0) return told(i, status, "closing the loops");
+    return told(i, look_at_events(i), "event functions");
+}
 EXPORT Status fmi3EnterEventMode(Instance i) { (void)i; return OK; }
 EXPORT Status fmi3EnterContinuousTimeMode(Instance i) { (void)i; return OK; }
 EXPORT Status fmi3EnterStepMode(Instance i) { (void)i; return OK; }
@@ -92,10 +96,12 @@ EXPORT Status fmi3Reset(Instance i) { return told(i, begin(i), "reset"); }
 EXPORT Status fmi3EvaluateDiscreteStates(Instance i) { (void)i; return OK; }
 EXPORT Status fmi3UpdateDiscreteStates(Instance i, bool *again, bool *terminate, bool *nominals, bool *states,
                                        bool *next, double *when) {
-    *again = *nominals = *states = *next = false;
+    int status;
+    *again = *nominals = *next = false;
     *when = 0.0;
+    *states = drifted(i, 1, &status) != 0;
     *terminate = count_events(i) != 0;
-    return OK;
+    return told(i, status, "closing the loops");
 }
 
 /* ---- values: all variables are Float64 ---- */
@@ -228,9 +234,11 @@ EXPORT Status fmi3GetOutputDerivatives(Instance i, const Reference v[], size_t n
 
 /* ---- Model Exchange ---- */
 EXPORT Status fmi3CompletedIntegratorStep(Instance i, bool no_set, bool *event, bool *terminate) {
-    (void)i; (void)no_set;
-    *event = *terminate = false;
-    return OK;
+    int status;
+    (void)no_set;
+    *event = drifted(i, 0, &status) != 0;
+    *terminate = false;
+    return told(i, status, "fmi3CompletedIntegratorStep");
 }
 EXPORT Status fmi3SetTime(Instance i, double t) {
     ((Machine *)i)->now.t = t;

@@ -150,14 +150,83 @@ static int set_value(Machine *m, unsigned int vr, double given, int *changed) {
     return 0;
 }
 
+/* ---- closed loops: an importer that integrates lets them open; Newton closes them again ---- */
+#define NEWTON_STEPS 30
+#define CLOSED 1e-12            /* residuals that are rounding */
+#define MOST_OPEN 100.0         /* of the tolerance of the run, before Model Exchange asks for an event */
+#if LOOPS
+/* the largest residual of the constraints */
+static int opening(Machine *m, double *largest) {
+    double g[ROOM(N_ROWS)];
+    int i, status = MODEL(constraint_residuals)(m->now.t, m->now.x, g, m->work);
+    for (*largest = 0.0, i = 0; i < N_ROWS; i++) *largest = fabs(g[i]) > *largest ? fabs(g[i]) : *largest;
+    return status;
+}
+
+/* the nearest configuration that closes the loops, and momenta that satisfy the constraints there; -1: there is none */
+static int close_loops(Machine *m) {
+    double q[ROOM(NQ)], p[ROOM(NV)], largest;
+    int i, j, k, status = opening(m, &largest);
+    for (k = 0; k < NEWTON_STEPS && largest > CLOSED && status == 0; k++) {
+        status = MODEL(closer)(m->now.t, m->now.x, q, m->work);
+        for (i = 0; i < N_QUATERNIONS && status == 0; i++) {
+            double *r = q + QUATERNIONS[i], norm = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3]);
+            for (j = 0; j < 4; j++) r[j] /= norm;
+        }
+        if (status == 0) memcpy(m->now.x, q, NQ * sizeof(double));
+        if (status == 0) status = opening(m, &largest);
+    }
+    if (status == 0 && !(largest <= 1e3 * CLOSED)) status = -1;
+    if (status == 0) status = MODEL(true_momenta)(m->now.t, m->now.x, m->now.x + NQ, p, m->work);
+    if (status == 0) memcpy(m->now.x + NQ, p, NV * sizeof(double));
+    stale(m);
+    return status;
+}
+#endif
+
+/* at the beginning */
+static int settle(Machine *m) {
+#if LOOPS
+    return close_loops(m);
+#else
+    (void)m;
+    return 0;
+#endif
+}
+
+/* whether the loops have opened too far for the tolerance of the run; with `mend` they are closed then */
+static int drifted(Machine *m, int mend, int *status) {
+    *status = 0;
+#if LOOPS
+    {
+        double largest;
+        *status = opening(m, &largest);
+        if (*status != 0 || largest <= MOST_OPEN * m->now.tolerance) return 0;
+        if (mend) *status = close_loops(m);
+        return 1;
+    }
+#else
+    (void)m; (void)mend;
+    return 0;
+#endif
+}
+
 /* ---- derivatives of the derivatives and outputs along a direction ---- */
+#if HAS_DIRECTIONS
 static int along(Machine *m, const double *dt_x_u, double *ddt, double *dy) {
     /* rates by the Jacobian in closed form; what is linear (forces) by a difference, which is exact but for rounding */
     const double *dx = dt_x_u, *du = dt_x_u + NX;
     double A[ROOM(4 * NV * NV)], shifted[ROOM(NU)], der[ROOM(NX)], size = 0.0;
     int i, j, status;
     forces(m, m->now.u);
+#if LOOPS
+    {
+        double B[ROOM(NV * NV)];
+        status = MODEL(jacobian_rhs)(m->now.t, m->now.x, m->now.x + NQ, m->tau, A, B, m->work);
+    }
+#else
     status = MODEL(jacobian_rhs)(m->now.t, m->now.x, m->now.x + NQ, HAS_WRENCH ? m->wrench : NULL, A, m->work);
+#endif
     for (i = 0; i < NX && status == 0; i++) {
         ddt[i] = 0.0;
         for (j = 0; j < NX; j++) ddt[i] += A[i * NX + j] * dx[j];
@@ -184,6 +253,12 @@ static int along(Machine *m, const double *dt_x_u, double *ddt, double *dy) {
     }
     return status;
 }
+#else
+static int along(Machine *m, const double *dt_x_u, double *ddt, double *dy) {
+    (void)m; (void)dt_x_u; (void)ddt; (void)dy;
+    return -1;
+}
+#endif
 
 static int direction(Machine *m, const unsigned int *unknowns, size_t n_unknowns, const unsigned int *knowns,
                      size_t n_knowns, const double *seed, double *result) {
