@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import lazy
-from .errors import ModelError
 from .inputs import Array
 from .methods import acceleration_named
 from .operations import Operation, operation_named
@@ -33,7 +32,7 @@ class BatchOptions(TypedDict, total=False):
     out: Any
 
 
-#: Operations that would have to know the forces of the constraints
+#: Operations whose kernels would have to know the forces of the constraints
 OF_TREES = ("reactions", "body_accelerations", "frame_acceleration", "jacobian_rhs", "jvp", "vjp",
             "derivatives_accelerations", "derivatives_inverse_dynamics")
 #: An array, or several: what a batched call returns; with `return_status` the codes of the rows are the last of them
@@ -82,10 +81,10 @@ class Batches:
         try:
             call = self._batches[name]
         except KeyError:
-            if self.model.constraints and name in OF_TREES:
-                raise ModelError(f"{name}_batch: not for models with constraints yet; call {name} for each state"
-                                 ) from None
             operation = operation_named(name)
+            if self.model.constraints and name in OF_TREES:
+                made = lazy.module("batch.closed_operations").ClosedCall(self, operation)
+                return self._batches.setdefault(name, made).run(t, given, **options)
             call = self._batch(name, operation, max(self.binding.work_size, operation.work_size(self.block)))
         return call.run(t, given, **options)
 

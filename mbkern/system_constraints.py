@@ -16,6 +16,7 @@ from .system_operations import Operations
 
 CLOSED = 1e-6  # a state whose loops are open or break by more (m, m/s, ...) is refused; what is less is rounding
 ASSEMBLED = 1e-12  # residual at which an assembly ends, times the size of what is assembled
+OPENED = 1e-3  # what opens loops a little, rad or m
 RANK = 1e-9  # singular values of the scaled rows below this part of the largest are zero
 
 _joints = plain.load("joints")
@@ -248,6 +249,52 @@ class Constrained(Operations):
             else:
                 basis = np.vstack([basis, left / size])
         return Mobility(self._nv - len(basis), len(basis), tuple(redundant))
+
+    @lazy.cached_property
+    def locks_when_open(self) -> bool:
+        """Whether rows depend on each other on closed loops alone: where these are open, the machine is locked.
+
+        So it is with Bricard's linkage and its kind, which move by virtue of special lengths. Integrators then close
+        the loops in each of their stages; `rhs` and what is made of it elsewhere need closed loops.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> mb.System(mb.zoo.bricard()).locks_when_open, mb.System(mb.zoo.four_bar()).locks_when_open
+        (True, False)
+        """
+        if not self.model.constraints:
+            return False
+        q = self.some_closed_pose
+        opened = self._moved(q, OPENED * np.random.default_rng(6).normal(size=self._nv))
+        return self._independent_rows(opened, OPENED**2) > self._independent_rows(q, OPENED**2)
+
+    @lazy.cached_property
+    def some_closed_pose(self) -> Array:
+        """A configuration that closes all loops, where rows do not depend on each other by chance if that can be;
+        `neutral()` where none is found.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> system = mb.System(mb.zoo.four_bar())
+        >>> bool(abs(system.constraint_residuals(system.some_closed_pose)).max() < 1e-9)
+        True
+        """
+        rng, neutral = np.random.default_rng(5), self.model.neutral()
+        for size in (0.3, 0.1, 0.0):
+            try:
+                return self.assemble(self._moved(neutral, size * rng.normal(size=self._nv)))
+            except StateError:
+                continue
+        return neutral
+
+    def _independent_rows(self, q: Array, least: float) -> int:
+        """Rank of the rows of positions: singular values above this part of the largest."""
+        of_positions = [constraint.holonomic for constraint in self.model.constraints for _ in range(constraint.rows)]
+        a = self.constraint_matrix(q)[0][of_positions]
+        sizes = np.linalg.norm(a, axis=1, keepdims=True)
+        return int(np.linalg.matrix_rank(a / np.where(sizes > 0.0, sizes, 1.0), tol=least)) if a.size else 0
 
     def assemble(self, q_guess: ArrayLike, hold: Sequence[str] = (), t: float = 0.0, *, tolerance: float = ASSEMBLED,
                  most: int = 200) -> Array:

@@ -241,7 +241,8 @@ class Differentiable(Constrained):
         -------
         Linearization
             `.A`, `.B`, `.C`, `.D`, `.rate` (zero at an equilibrium), `.states`, `.inputs`, `.outputs` and
-            `.state_space` for `scipy.signal`.
+            `.state_space` for `scipy.signal`. With constraints deviations that satisfy them move as the machine does;
+            the others do not change what they violate, which gives eigenvalues 0 beside those of the machine.
 
         Examples
         --------
@@ -252,7 +253,6 @@ class Differentiable(Constrained):
         ((4, 4), (4, 1), (1, 4))
         """
         self._need_momenta("linearize")
-        self._refuse_constraints("linearize")
         return lazy.module("derivatives.linear").linearize(self, q, p, t, tau, wrench, inputs, outputs)
 
     def modes(self, q: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None, wrench: ArrayLike | None = None, *,

@@ -16,6 +16,7 @@ from ..inputs import Array
 from ..model.checks import show
 from ..system import System
 from .functions import Constraints, Dynamics, QuasiVelocities
+from .of_model import nearby, rows_of, tree_of
 
 RATE_TOLERANCE = 1e-6  # of a user's rate against a difference quotient, relative to the terms in it
 CONSISTENT = 1e-9  # of a v + b, relative to the terms in it
@@ -28,10 +29,14 @@ class Mechanism:
     def __init__(self, system: System | Dynamics, constraints: Constraints | None, forces: Any) -> None:
         if not isinstance(system, System | Dynamics):
             raise StateError(f"system: expected a System, or Dynamics of M and h functions, got {show(system)}")
+        self.closed = system if isinstance(system, System) and system.model.constraints else None
+        if self.closed is not None:
+            if constraints is not None:
+                own = self.closed.model.constraints[0].name
+                raise StateError(f"constraints: the model has some of its own ({own!r}, ...); add these to the model "
+                                 "too, with ModelBuilder.add_constraint")
+            system, constraints = tree_of(self.closed), rows_of(self.closed)
         self.system = system
-        if isinstance(system, System) and system.model.constraints:
-            raise StateError(f"system: its model has constraints of its own ({system.model.constraints[0].name!r}, "
-                             "...); give a formulation the tree alone, and constraints by mb.analytic.Constraints")
         if isinstance(system, System):
             self.coordinate_names: tuple[str, ...] = system.model.coordinate_names
             self.speed_names: tuple[str, ...] = system.model.speed_names
@@ -69,7 +74,7 @@ class Mechanism:
         t = 0.1 * seed
         if isinstance(self.system, System):
             q, v = self.system.model.random_state(seed=seed)
-            return t, q, v
+            return t, q if self.closed is None else nearby(self.closed, q, t), v
         rng = np.random.default_rng(seed)
         return t, rng.uniform(-1, 1, self.m), rng.normal(size=self.m)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import states
+from .. import lazy, states
 from .. import threads as thread_pool
 from ..callbacks import name_of, raised, state_callback, wants_speeds
 from ..core.number import LANES
@@ -41,14 +41,18 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                    reduce: Any = None, progress: bool = False, reduce_size: Any = 1, max_step: Any = None,
                    parameters: Any = None, first: int = 0) -> BatchSolution:
     """See `mbkern.System.simulate_batch`; `first` is the number that user functions get for the first state."""
+    closed = lazy.module("batch.closed") if system.model.constraints else None
+    make_run, make_job = (Run, Job) if closed is None else (closed.ClosedRun, closed.ClosedJob)
     with task("simulate_batch", system):
-        run = Run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
-                  parameters, first)
-        Job(run).chunk()  # compiles, once, before several threads want it and before the clock of the bar starts
-    workers = min(thread_pool.count(threads), max(1, run.total // SMALLEST_PIECE))
-    pieces = thread_pool.Pieces(run.total, LANES, workers, SMALLEST_PIECE)
+        run = make_run(system, Q0, P0, t_span, integrator, rtol, atol, step, t_eval, tau, reduce, reduce_size, max_step,
+                       parameters, first)
+        make_job(run).chunk()  # compiles, once, before several threads want it and before the clock of the bar starts
+    grain, smallest = (LANES, SMALLEST_PIECE) if closed is None else (1, 1)
+    alone = closed is not None and callable(tau)  # the one function knows the number of one state at a time
+    workers = 1 if alone else min(thread_pool.count(threads), max(1, run.total // smallest))
+    pieces = thread_pool.Pieces(run.total, grain, workers, smallest)
     bar = Tally(run.total, "states") if progress else None
-    jobs: list[Job] = []
+    jobs: list[Any] = []
     with Interrupt() as interrupt:
 
         def done() -> int:
@@ -59,7 +63,7 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                 bar.show(done())
 
         def work() -> None:
-            job = Job(run)
+            job = make_job(run)
             jobs.append(job)
             while not interrupt.asked and (piece := pieces.take()) is not None:
                 job.begin(*piece)
@@ -100,7 +104,6 @@ class Run:
         self.failed_at: Array = np.full(total, self.t0)
         self.fault: Array = np.zeros(LP.FAULT)
         self.counts: NDArray[np.int64] = np.zeros((total, 2), np.int64)
-        self.function, self.block = system.binding.lanes if self.varied is None else system.binding.varied
 
     def _sizes(self, step: Any, max_step: Any) -> None:
         """Steps of a fixed size, or the first one and a bound."""
@@ -184,6 +187,11 @@ class Run:
             if t_eval is None:
                 self.slopes = False
 
+    @property
+    def reducer(self) -> Any:
+        """The function that reduces."""
+        return self._reduce
+
     def note(self, fault: Array) -> None:
         """Where a user's function raised in a thread, see `kernels.lane_plan`; the state with the smallest number."""
         state, before = fault[LP.FAULT_STATE], self.fault[LP.FAULT_STATE]
@@ -229,7 +237,8 @@ class Job:
         own = np.empty((0, LANES)) if run.varied is None else memory.own_block(system)[0]
         self.plan: NDArray[np.int64] = np.zeros(LP.QUATERNIONS + quaternions.size, np.int64)
         plan = self.plan
-        plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = run.function, run.block, own.ctypes.data
+        function, block = system.binding.lanes if run.varied is None else system.binding.varied
+        plan[LP.RHS], plan[LP.BLOCK], plan[LP.OWN] = function, block, own.ctypes.data
         plan[LP.METHOD], plan[LP.N], plan[LP.NQ], plan[LP.NV] = run.method.kind, nq + nv, nq, nv
         plan[LP.TAU], plan[LP.TAU_CALL] = run.tau_kind, run.tau_call
         plan[LP.OUTPUT], plan[LP.REDUCE_CALL], plan[LP.SLOPES] = run.output, run.reduce_call, run.slopes

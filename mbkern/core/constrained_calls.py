@@ -1,22 +1,27 @@
 """What integrators call for a model with constraints: rates of (q, P), and the state that a step ends with.
 
     void ode(double t, const double *y, double *dydt, void *user)       y = (q, P), P momenta up to a gauge
-    void settle(double t, const double *y, double *out, void *user)     out = (q, p): loops closed (CLOSE_CALL), true p
+    void ode_closed(double t, const double *y, double *dydt, void *user)
+    void settle(double t, const double *y, double *out, void *user)     out = (q, p): loops closed, true p
     void reveal(double t, const double *y, double *out, void *user)     out = (q, p): true p alone
 
-`user` is a frame (:mod:`.cabi`) that has the addresses of the operations "true_momenta" and "closer". Forces of the
-user see true momenta.
+`user` is a frame (:mod:`.cabi`) that has the addresses of the operations "true_momenta" (GAUGE_CALL) and "closer"
+(CLOSE_CALL). Forces of the user see true momenta.
+
+`ode_closed` is `ode` at the closed configuration near q. On closed loops the two are the same field, so integrators
+keep their order. Off them, where stages of a step are, they differ for machines such as Bricard's, whose rows depend on
+each other on closed loops alone: with one row too many the machine is locked there. It marks its frame (LOCKS).
 """
 
 from math import sqrt
 
 from .arguments import call_operation, data_of, integers_at, stack_words
-from .cabi import ODE, evaluate, joint_forces, opened
+from .cabi import ODE, evaluate, finish, joint_forces, opened
 from .checks import OK
-from .constraint_layout import results_at
+from .constraint_layout import LOCKS, results_at
 from .jit import c_function, exact
 from .joints import quaternion_place
-from .layout import CLOSE_CALL, GAUGE_CALL, N_NODES, NV, STATUS, TAU_CALL, WRENCH_CALL, node_row
+from .layout import AT_CONSTRAINTS, CLOSE_CALL, GAUGE_CALL, N_NODES, NV, STATUS, TAU_CALL, WRENCH_CALL, node_row
 from .number import array_at, get, put, whole
 
 CLOSINGS = 2  # steps of Newton: drift within a step is small, so that its square is rounding
@@ -57,10 +62,9 @@ def make_unit(frame, q):
                 put(q, at + k, factor * get(q, at + k))
 
 
-@c_function(ODE)
-def ode(t, y, dydt, user):
-    frame, work, q, P, qdot, Pdot = opened(y, dydt, user)
-    put(frame, STATUS, OK)
+@exact
+def put_state_rates(frame, user, t, q, P, qdot, Pdot, work):
+    """Rates of (q, P) with the forces of the frame."""
     if whole(frame, TAU_CALL) != 0 or whole(frame, WRENCH_CALL) != 0:
         nv = whole(frame, NV)
         p = array_at(data_of(work) + 8 * (results_at(frame) + 4 * nv), nv)
@@ -74,19 +78,44 @@ def ode(t, y, dydt, user):
 
 
 @c_function(ODE)
+def ode(t, y, dydt, user):
+    frame, work, q, P, qdot, Pdot = opened(y, dydt, user)
+    put(frame, STATUS, OK)
+    put_state_rates(frame, user, t, q, P, qdot, Pdot, work)
+
+
+@c_function(ODE)
+def ode_closed(t, y, dydt, user):
+    frame, work, q, P, qdot, Pdot = opened(y, dydt, user)
+    put(frame, STATUS, OK)
+    put(frame, whole(frame, AT_CONSTRAINTS) + LOCKS, 1.0)
+    closed = configuration_room(frame, q, work)
+    code = call_close(frame, t, q, closed, work)
+    if code == OK:
+        make_unit(frame, closed)
+        put_state_rates(frame, user, t, closed, P, qdot, Pdot, work)
+    else:
+        finish(frame, code, qdot, Pdot)
+
+
+@exact
+def configuration_room(frame, q, work):
+    """Room of the workspace for a configuration."""
+    return array_at(data_of(work) + 8 * (results_at(frame) + 5 * whole(frame, NV)), q.shape[0])
+
+
+@c_function(ODE)
 def settle(t, y, out, user):
     frame, work, q, P, closed, p = opened(y, out, user)
     for i in range(q.shape[0]):
         put(closed, i, get(q, i))
-    code = OK
-    if whole(frame, CLOSE_CALL) != 0:
-        room = array_at(data_of(work) + 8 * (results_at(frame) + 5 * whole(frame, NV)), q.shape[0])
-        for _ in range(CLOSINGS):
-            if code == OK:
-                code = call_close(frame, t, closed, room, work)
-                for i in range(q.shape[0]):
-                    put(closed, i, get(room, i))
-                make_unit(frame, closed)
+    code, room = OK, configuration_room(frame, q, work)
+    for _ in range(CLOSINGS):
+        if code == OK:
+            code = call_close(frame, t, closed, room, work)
+            for i in range(q.shape[0]):
+                put(closed, i, get(room, i))
+            make_unit(frame, closed)
     if code == OK:
         code = call_gauge(frame, t, closed, P, p, work)
     put(frame, STATUS, code)

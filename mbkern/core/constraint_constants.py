@@ -9,7 +9,9 @@ AT_OBJECTS, AT_TYPES = 5, 6  # places in the block: rows of constraints, kinds o
 USER_SIZE = 7  # numbers of the workspace for rows that a user's function fills; 0: there are none
 # where the parts of the workspace begin: numbers, because the sum of what is before would be made again in every loop
 W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_COEFFICIENTS, W_ADOT, W_Z, W_FACTOR, W_SWEEP = 8, 9, 10, 11, 12, 13, 14, 15, 16
-HEAD = 17
+# 1 in frames of machines whose rows depend on each other on closed loops alone: they are solved with more softness
+LOCKS = 17
+HEAD = 18
 
 # ---- row of a constraint ----
 FORM = 0  # one of these

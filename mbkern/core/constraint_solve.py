@@ -18,10 +18,10 @@ the margin of the machine is negative where it is not.
 """
 
 from .constraint_layout import (
-    AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, N_A,
-    N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON, P_COUNT,
-    P_OTHER, R_DENSE, R_G, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, Z_ENTRY, Z_LIST, a_at, constraint_row,
-    dofs_at, factor_at, head, scalar_row, sweep_row, type_row, z_at, zero_at,
+    AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, LOCKS,
+    N_A, N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON,
+    P_COUNT, P_OTHER, R_DENSE, R_G, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, Z_ENTRY, Z_LIST, a_at,
+    constraint_row, dofs_at, factor_at, head, scalar_row, sweep_row, type_row, z_at, zero_at,
 )
 from .jit import apart, inline
 from .layout import (
@@ -31,9 +31,11 @@ from .number import get, magnitude, put, smaller, whole
 from .spatial import ZERO6, add6, axpy6, dot6, minus_cross, shift_force
 
 # Of the diagonal of G: far below its eigenvalues, and far above rounding, of which sigma has a part 1 / rho along
-# redundant rows; integrators see that in P, and with 1e-12 their steps collapse.
-RHO = 1e-10
-ROUNDS = 3  # what is left falls by rho / g each time
+# redundant rows, which is noise in the gauge of P.
+RHO, ROUNDS = 1e-8, 3  # what is left falls by rho / g in each round
+# Of machines that lock when open (LOCKS): where loops are off by d, rows that were redundant have eigenvalues d^2 and
+# would have a say in where to go, along the motion of the machine; and less noise lets the stages of Gauss converge.
+RHO_OF_LOCKING, ROUNDS_OF_LOCKING = 1e-5, 8
 FLOOR = 1e-280  # a row without coefficients has a pivot too
 CONFLICT = 1e-5  # of the terms of all a u + b: what may be left of one, near a singular pose more than rounding
 
@@ -162,7 +164,7 @@ def put_products(block, row, pair, work):
 @apart
 def put_factor(block, work):
     """G + rho = L D L^T, row by row; D has its place with the rows, L that of G."""
-    m = head(block, N_ROWS)
+    m, rho = head(block, N_ROWS), RHO_OF_LOCKING if head(block, LOCKS) != 0 else RHO
     mean = get(work, zero_at(block))
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
@@ -173,16 +175,16 @@ def put_factor(block, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         for r in range(whole(block, row + N_OWN_ROWS)):
-            put_factor_row(block, row, r, mean, work)
+            put_factor_row(block, row, r, rho, mean, work)
 
 
 @apart
-def put_factor_row(block, row, r, mean, work):
+def put_factor_row(block, row, r, rho, mean, work):
     """One row: x_j = G_ij - sum over k of L_jk x_k,  L_ij = x_j / D_j,  D_i = G_ii + rho - sum over j of L_ij x_j."""
     width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW), factor_row(block, row, r)
     rows, list_at = scalar_row(block, 0), whole(block, row + COLUMN_LIST)
     pivot = get(work, at + width + r)
-    pivot = pivot + (RHO * pivot + (RHO * RHO * mean + FLOOR))
+    pivot = pivot + (rho * pivot + (rho * rho * mean + FLOOR))
     for t in range(width + r):
         j = whole(block, list_at + t) if t < width else first + t - width
         x = get(work, at + t) - product(block, j, rows, work)
@@ -250,9 +252,10 @@ def refine(block, right, work):
     """sigma so that a u + (what is at place `right` of the rows) is zero for the corrected y."""
     for k in range(head(block, N_ROWS)):
         put(work, scalar_row(block, k) + R_SIGMA, 0.0)
-    for n in range(ROUNDS):
+    rounds = ROUNDS_OF_LOCKING if head(block, LOCKS) != 0 else ROUNDS
+    for n in range(rounds):
         put_residuals(block, right, n == 0, work)
-        if n == ROUNDS - 1 and right != R_G:  # positions may be far from each other
+        if n == rounds - 1 and right != R_G:  # positions may be far from each other
             put_conflicts(block, work)
         solve(block, work)
         correct(block, work)

@@ -104,9 +104,9 @@ else:
 
     from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
     from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
+    from .atomics import declared
     from .toolchain import parts
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
@@ -234,8 +234,7 @@ else:
     def _call_llvm(builder, name, args, flags=FOLDING):
         t = args[0].type
         suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
+        function = declared(builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
         return builder.call(function, args, fastmath=flags)
 
     def _signed(builder, name, args, sign):

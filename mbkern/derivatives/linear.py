@@ -201,7 +201,7 @@ def linearize(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLi
     A, rate = _of_deviations(model, u, J), np.concatenate([u, system.rhs(q, p, t, tau, wrench)[1]])
     acting = list(range(nv)) if forces is None else _places(model, forces, "inputs")
     B = np.zeros((2 * nv, len(acting)))
-    B[nv + np.array(acting, int), np.arange(len(acting))] = 1.0
+    B[nv:] = J.pdot_tau[:, acting]
     states = tuple(f"{kind}:{name}" for kind in "qp" for name in names)
     C, seen = _outputs(J.matrix, states, names, outputs)
     return Linearization(A, B, C, np.zeros((len(C), len(acting))), rate, states, tuple(names[j] for j in acting), seen)

@@ -327,7 +327,7 @@ class Maker:
         closing: list[str] = []  # of constraints: what puts a state right after a step, and what that calls
         if model.constraints:
             calls = lazy.module("core.constrained_calls")
-            ode, rhs = calls.ode, FLOW.compiled.one
+            ode, rhs = calls.ode_closed if self.system.locks_when_open else calls.ode, FLOW.compiled.one
             closing = [self._piece(made) for made in (calls.settle, CONSTRAINT_OPERATIONS["true_momenta"].compiled.one,
                                                       CONSTRAINT_OPERATIONS["closer"].compiled.one)]
         quaternions = int(self.block[L.N_QUATERNIONS])

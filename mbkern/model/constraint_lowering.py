@@ -148,7 +148,7 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
     first = _layout.scratch_at(block)
     begins = np.cumsum([first + _layout.scratch_size(block), *parts]).astype(np.int64).tolist()
     head = [n, m, used["a"], used["z"], used["l"], at_objects, at_types, 3 * nq + 2 * given if given else 0, first,
-            *begins]
+            *begins, 0]
     return [*head, *objects.ravel(), *types, *lists]
 
 

@@ -67,16 +67,17 @@ class Frame:
         """Let the frame serve integrators of a model with constraints: y is (q, P), P momenta up to a gauge.
 
         `gauge`: "reset" makes them true momenta after each step, "keep" only where they are shown. `project`: whether
-        loops are closed after each step as well.
+        loops are closed after each step as well. In each stage they are where the machine would lock, see
+        `System.locks_when_open`.
         """
         calls, operations = lazy.module("core.constrained_calls"), lazy.module("operations")
         known = operations.CONSTRAINT_OPERATIONS
-        self.address = calls.ode.address
+        self.address = (calls.ode_closed if system.locks_when_open else calls.ode).address
         self.array[L.ODE_CALL], self.array[L.RHS_CALL] = self.address, operations.FLOW.compiled.one.address
         self.array[L.GAUGE_CALL] = known["true_momenta"].compiled.one.address
-        self.array[L.CLOSE_CALL] = known["closer"].compiled.one.address if project else 0.0
+        self.array[L.CLOSE_CALL] = known["closer"].compiled.one.address
         self.reveal = calls.reveal.address
-        self.settle = calls.settle.address if gauge == "reset" else 0
+        self.settle = 0 if gauge == "keep" else calls.settle.address if project else self.reveal
 
     def load(self, tau: Any = None, wrench: Any = None) -> None:
         """Let these act: None, numbers, or njit functions. The frame has no loads yet."""

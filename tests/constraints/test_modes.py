@@ -97,5 +97,3 @@ def test_bad_input_is_named():
         system.modes([0.0, 0.0, 0.0], u=[0.0, 0.0, 0.0])
     with pytest.raises(StateError, match=r"no equilibrium found .* joint force of .* is left over"):
         system.equilibrium([0.1, 0.1, -0.1], tau=[100.0, 0.0, 0.0])
-    with pytest.raises(ModelError, match="not for models with constraints"):
-        system.linearize(np.zeros(3), np.zeros(3))
