@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class Call:
     def _quick(self, slots: list[int], shapes: list[tuple[int, ...]]) -> Callable[..., Answer]:
         """`run` as a built-in function; the slow one where Python's objects are not as compiled code takes them."""
         if not interpreter.known():
-            return lambda t, out, *given: self._explained(checks.BAD_SHAPE, t, out, *given)
+            return partial(self._explained, checks.BAD_SHAPE)
         binding = self.system.binding
         made: Callable[..., Answer] = builtin.function(
             self._function, list(zip(slots, shapes, strict=True)), len(self.inputs), self._explained,
