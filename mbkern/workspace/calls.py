@@ -125,8 +125,7 @@ class Call:
     def _evaluate(self, frame: int, t: float, arrays: list[Array]) -> int:
         """Run the operation in a frame, on arrays that have been looked at."""
         operation, binding = self.operation, self.system.binding
-        names = [argument.name for argument in (*self.inputs, *operation.results)]
-        found = dict(zip(names, arrays, strict=True))
+        found = {argument.name: x for argument, x in zip(self.inputs, arrays, strict=False)}  # results are behind
         given = [found.get(argument.name) for argument in operation.inputs] + arrays[len(self.inputs):]
         words = np.array([(0, 0) if x is None else (x.ctypes.data, x.size) for x in given], np.int64)
         code = int(_operation(self._function)(t, words.ctypes.data, frame, frame + binding.block.nbytes))
