@@ -184,13 +184,8 @@ def appell_table(turns, sizes):
         f"\n\nGrowth exponent over n = {sizes[upper[0]]} to {sizes[-1]}: {slope:.2f} (n^2/2 values of S, O(n) each: 3)")
 
 
-def main():
-    options = arguments(__doc__.splitlines()[0], publishes=True)
-    turns = 11 if options.quick else 31
-
-    def put(mark, table):
-        publish(options, "docs/theory/analytic.md", mark, table, "python bench/analytic.py")
-
+def case_studies(turns, put):
+    """Times of the case studies, and what follows for what the paper says about them."""
     claims = []
     for mark, case in (("bench/analytic.py cart", cases.cart()), ("bench/analytic.py box", cases.box()),
                        ("bench/analytic.py satellite", cases.satellite())):
@@ -199,9 +194,25 @@ def main():
         claims += [judge(case, seconds, what, chosen) for chosen in (PAPER, DEFAULT)
                    for what, seconds in (("right-hand side", times), ("run", whole))]
     put("bench/analytic.py claims", claims_table(claims))
-    put("bench/analytic.py flops", operations_table())
-    put("bench/analytic.py large", large_table(turns))
-    put("bench/analytic.py appell", appell_table(turns, (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21))))
+
+
+def main():
+    options = arguments(__doc__.splitlines()[0], publishes=True, parts=("cases", "flops", "large", "appell"))
+    turns = 11 if options.quick else 31
+    sizes = (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21))
+
+    def put(mark, table):
+        publish(options, "docs/theory/analytic.md", mark, table, "python bench/analytic.py")
+
+    parts = {
+        "cases": lambda: case_studies(turns, put),
+        "flops": lambda: put("bench/analytic.py flops", operations_table()),
+        "large": lambda: put("bench/analytic.py large", large_table(turns)),
+        "appell": lambda: put("bench/analytic.py appell", appell_table(turns, sizes)),
+    }
+    for part, measure in parts.items():
+        if options.part in (None, part):
+            measure()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Operations that the kernels execute: beside the printed formulas, and beside each other.
 
-    python bench/flops.py [--write]
+    python bench/flops.py [--write] [--part pipelayer | joints | random | kernels]
 
 The pipelayer by all methods; "emh-ldl" as part of the printed EMH formula on chains of every joint of the zoo and on
 random trees over all joints, whose joints have constant and driven steps inside them (the formula charges nothing for
@@ -67,9 +67,10 @@ def kernels_table() -> str:
 
 
 if __name__ == "__main__":
-    options = arguments(__doc__.splitlines()[0], publishes=True)
+    options = arguments(__doc__.splitlines()[0], publishes=True, parts=("pipelayer", "joints", "random", "kernels"))
     tables = {"bench/flops.py pipelayer": lambda: mb.flops.report(mb.zoo.pipelayer(), measure=False).to_markdown(),
               "bench/flops.py joints": joints_table, "bench/flops.py random": random_table,
               "bench/flops.py kernels": kernels_table}
     for mark, table in tables.items():
-        publish(options, "docs/theory/executed.md", mark, table(), "python bench/flops.py")
+        if options.part is None or mark.endswith(f" {options.part}"):
+            publish(options, "docs/theory/executed.md", mark, table(), "python bench/flops.py")

@@ -1,17 +1,18 @@
 """Every formulation against the others and against Pinocchio, as ratios of one run.
 
-    python bench/formulations.py [--quick | --write]
+    python bench/formulations.py [--quick | --write] [--part auto]
 
 Prints Markdown tables, and with `--write` puts them into docs/theory/formulations.md: how each Hamiltonian method grows
 with the number of bodies on a chain, a carousel and a binary tree; joint accelerations and inverse dynamics as parts of
-the time of `pin.aba` and `pin.rnea`; "dah" against "emh-ldl" on carousels; and "auto" against the best method on
-bundles of chains. All methods run inside compiled code; competitors take turns.
+the time of `pin.aba` and `pin.rnea`; "dah" against "emh-ldl" on carousels; and "auto" against the other methods, for
+right-hand sides and accelerations, on bundles of chains. All methods run inside compiled code; competitors take turns.
 """
 
 from __future__ import annotations
 
 import time
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pinocchio as pin
@@ -20,7 +21,7 @@ from kernels import JOINTS, bundle, dynamics_call, rhs_call
 from peers import pinocchio_model
 
 import mbkern as mb
-from mbkern.costs import cost, report, structure
+from mbkern.costs import cost, structure
 from mbkern.methods import ACCELERATIONS, METHODS
 
 SHAPES = {"chain": mb.zoo.chain, "carousel": mb.zoo.carousel, "binary tree": mb.zoo.binary_tree}
@@ -89,48 +90,55 @@ def carousel_table(repeats, sizes):
     return markdown(["carousel of N revolute bodies", "dah, us", "emh-ldl, us", "dah / emh-ldl"], rows)
 
 
-def loss(model, chosen, able, repeats):
-    """Time of the chosen method over that of the fastest."""
-    times = rhs_seconds(model, able, repeats)
-    return max(ratio(times, chosen, name) for name in able)
+def compared(model, chosen, others, repeats):
+    """Time of the chosen method over that of the fastest of all, and that of the fastest other one over it."""
+    times = rhs_seconds(model, (chosen, *others), repeats)
+    ratios = [ratio(times, name, chosen) for name in others]
+    return max(1.0, *(1.0 / x for x in ratios)), min(ratios)
 
 
-def auto_table(repeats, chains, lengths):
-    """Time of the method that "auto" takes over that of the fastest one, on c chains of length L."""
+def auto_table(repeats, grid):
+    """What "auto" takes on c chains of length L, what that loses against the fastest method, and its margin."""
     rows = []
-    for hub in (False, True):
-        for dofs, joint in JOINTS.items():
-            worst, where, losses, taken = 0.0, "", [], {}
-            for c in chains:
-                for length in lengths:
+    for what, names in (("rhs", METHODS), ("accelerations", ACCELERATIONS)):
+        for hub in (False, True):
+            for dofs, joint in JOINTS.items():
+                losses, margins, taken = {}, {}, {}
+                for c, length in product(grid, grid):
                     model = bundle(c, length, joint, hub)
-                    estimate = report(model)
-                    lowest = estimate.costs[estimate.chosen]
-                    able = [name for name in METHODS if estimate.costs[name] < 3.0 * lowest]  # the others cannot win
-                    over = loss(model, estimate.chosen, able, repeats)
-                    if over > 1.1:  # a wrong choice, or a disturbed measurement: look twice
-                        over = min(over, loss(model, estimate.chosen, able, 5 * repeats))
-                    taken[estimate.chosen] = taken.get(estimate.chosen, 0) + 1
-                    losses.append(over - 1.0)
-                    if over > worst:
-                        worst, where = over, f"c = {c}, L = {length}"
-            rows.append(["a hub" if hub else "the ground", dofs, len(losses),
-                         ", ".join(f"{name} {count}" for name, count in taken.items()),
-                         f"{np.mean(losses):.1%}", f"{worst - 1.0:.1%} ({where})"])
-    return markdown(["c chains of length L on", "dofs a joint", "trees", "auto takes", "slower than the best, mean",
-                    "largest"], rows)
+                    counts = structure(model)
+                    chosen, *others = sorted(names, key=lambda name, counts=counts: cost(name, counts))
+                    near = [name for name in others if cost(name, counts) < 2.0 * cost(chosen, counts)] or others[:1]
+                    loss, margin = compared(model, chosen, near, repeats)
+                    if loss > 1.1:  # a wrong choice, or a disturbed measurement: look twice
+                        loss, margin = min((loss, margin), compared(model, chosen, near, 5 * repeats))
+                    losses[c, length], margins[c, length] = loss - 1.0, margin
+                    taken[chosen] = taken.get(chosen, 0) + 1
+                worst, least = max(losses, key=losses.get), min(margins, key=margins.get)
+                rows.append([what, "a hub" if hub else "the ground", dofs,
+                             ", ".join(f"{name} {number}" for name, number in taken.items()),
+                             f"{np.mean(list(losses.values())):.1%}", f"{losses[worst]:.1%}" + at(worst, losses),
+                             f"{np.median(list(margins.values())):.2f}", f"{margins[least]:.2f}" + at(least, margins)])
+    return markdown(["of", "c chains of length L on", "dofs a joint", "auto takes, of 49 trees",
+                     "slower than the fastest, mean", "largest", "the next best takes, median", "least"], rows)
+
+
+def at(cell, values):
+    """Where that is, if not everywhere."""
+    return " (c = {}, L = {})".format(*cell) if len(set(values.values())) > 1 else ""
 
 
 if __name__ == "__main__":
-    options = arguments("all formulations", publishes=True)
+    options = arguments("all formulations", publishes=True, parts=("growth", "dynamics", "carousel", "auto"))
     quick = options.quick
-    turns, grid = 7 if quick else 31, (1, 2, 4, 12) if quick else range(1, 13)
+    turns, grid = 7 if quick else 31, (1, 2, 3, 4, 6, 8, 12)
     sizes = (25, 50, 100, 200) if quick else (25, 50, 100, 200, 400, 800)
     tables = {
         "bench/formulations.py growth": partial(growth_table, 5 if quick else 11, sizes),
         "bench/formulations.py dynamics": partial(dynamics_table, turns, (30,) if quick else (10, 30, 100)),
         "bench/formulations.py carousel": partial(carousel_table, turns, (10, 100) if quick else (10, 30, 100, 300)),
-        "bench/formulations.py auto": partial(auto_table, 5 if quick else 11, grid, grid),
+        "bench/formulations.py auto": partial(auto_table, 3 if quick else 9, grid),
     }
     for mark, table in tables.items():
-        publish(options, "docs/theory/formulations.md", mark, table(), "python bench/formulations.py")
+        if options.part is None or mark.endswith(f" {options.part}"):
+            publish(options, "docs/theory/formulations.md", mark, table(), "python bench/formulations.py")

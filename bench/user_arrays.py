@@ -1,9 +1,9 @@
 """Sweeps over a caller's own record array against `System.rhs` by the same method: what dense, checked records cost.
 
-    python bench/user_arrays.py [--quick]
+    python bench/user_arrays.py [--quick | --write]
 
 The competitors take turns; the ratio is the median over the turns. "compiled" is "emh-ldl" from compiled code, without
-the checks, against `System.rhs` from Python.
+the checks, against `System.rhs` from Python. With `--write` the table goes to docs/howto/own_joints.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from common import arguments, interleaved, markdown, ratio
+from common import arguments, interleaved, markdown, publish, ratio
 from numba import njit
 
 import mbkern as mb
@@ -36,7 +36,7 @@ def machines(quick: bool) -> dict[str, mb.Model]:
 
 
 def main() -> None:
-    options = arguments(__doc__ or "")
+    options = arguments("sweeps over a caller's own records", publishes=True)
     rows = []
     for name, model in machines(options.quick).items():
         system = mb.System(model, "emh-ldl")
@@ -54,7 +54,9 @@ def main() -> None:
         ratios = [f"{ratio(times, method, f'rhs {method}'):.2f}" for method in mb.sweeps.METHODS]
         rows.append([name, f"{1e6 * float(np.median(times['rhs emh-ldl'])):.2f}", *ratios,
                      f"{ratio(times, 'compiled', 'rhs emh-ldl'):.2f}"])
-    print(markdown(["machine", "rhs emh-ldl (us)", *(f"{m} / rhs" for m in mb.sweeps.METHODS), "compiled / rhs"], rows))
+    header = ["machine", "rhs emh-ldl (us)", *(f"{m} / rhs" for m in mb.sweeps.METHODS), "compiled / rhs"]
+    publish(options, "docs/howto/own_joints.md", "bench/user_arrays.py records", markdown(header, rows),
+            "python bench/user_arrays.py")
 
 
 if __name__ == "__main__":

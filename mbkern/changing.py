@@ -1,23 +1,18 @@
 """Numbers that change with time, for a user's njit functions: a value and its rate, x + xdot eps with eps^2 = 0.
 
 A function that was written for float64 is compiled once more for these, and gives the exact time derivative of all that
-it computes, by the chain rule: no differences. They know + - * / **, comparisons (of values), abs, min, max, float
-numbers beside them, and these functions, from `math` as from `numpy`:
-
-    sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh hypot
-
-In memory such a number is two float64: value, rate.
+it computes. What they know beside + - * / is in :mod:`mbkern.chain_rule`. In memory such a number is two float64, value
+and rate.
 """
 
-import math
 import operator
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, lower_cast, models, overload, register_model
 
+from .chain_rule import PLAIN, teach
 from .core.toolchain import parts
 
 
@@ -26,14 +21,6 @@ class Changing(types.Type):
 
     def __init__(self) -> None:
         super().__init__(name="changing")
-
-    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        """A number that does not change is one, too."""
-        return parts.PROMOTES if isinstance(other, types.Number) else None
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        """What a variable is that holds now this, now a number."""
-        return self if isinstance(other, types.Number) else None
 
 
 changing = Changing()
@@ -68,7 +55,8 @@ def _rate(typingctx, x):
     return types.float64(changing), codegen
 
 
-@lower_cast(types.Number, Changing)
+@lower_cast(types.Float, Changing)
+@lower_cast(types.Integer, Changing)
 def _from_number(context, builder, fromty, toty, x):
     made = ir.Constant(context.get_value_type(changing), ir.Undefined)
     made = builder.insert_value(made, context.cast(builder, x, fromty, types.float64), 0)
@@ -102,10 +90,6 @@ def _one(x: Any) -> bool:
     return isinstance(x, Changing)
 
 
-def _two(a: Any, b: Any) -> bool:
-    return (_one(a) or _one(b)) and all(_one(x) or isinstance(x, types.Number) for x in (a, b))
-
-
 def value_of(x):
     """The value of a number."""
     return float(x)
@@ -130,7 +114,8 @@ def _define(op, f):
     """An operation on two numbers of which one changes; f(x, dx, y, dy) is an njit function."""
     @overload(op)
     def defined(a, b):
-        return (lambda a, b: f(value_of(a), rate_of(a), value_of(b), rate_of(b))) if _two(a, b) else None
+        known = (_one(a) or _one(b)) and all(_one(x) or isinstance(x, PLAIN) for x in (a, b))
+        return (lambda a, b: f(value_of(a), rate_of(a), value_of(b), rate_of(b))) if known else None
 
 
 @njit
@@ -154,157 +139,24 @@ def _quotient(x, dx, y, dy):
     return pair(z, (dx - z * dy) / y)
 
 
-@njit(error_model="numpy")
-def _power(x, dx, y, dy):
-    z = x ** y
-    rate = 0.0 if y == 0.0 else y * x ** (y - 1.0) * dx
-    if dy != 0.0:
-        rate += z * math.log(x) * dy
-    return pair(z, rate)
+for _op, _f in ((operator.add, _sum), (operator.sub, _difference), (operator.mul, _product),
+                (operator.truediv, _quotient)):
+    _define(_op, _f)
 
 
-@njit(error_model="numpy")
-def _angle(y, dy, x, dx):
-    return pair(math.atan2(y, x), (x * dy - y * dx) / (x * x + y * y))
-
-
-@njit(error_model="numpy")
-def _hypotenuse(x, dx, y, dy):
-    z = math.hypot(x, y)
-    return pair(z, (x * dx + y * dy) / z)
-
-
-@njit
-def _smaller(x, dx, y, dy):
-    return pair(x, dx) if x <= y else pair(y, dy)
-
-
-@njit
-def _larger(x, dx, y, dy):
-    return pair(x, dx) if x >= y else pair(y, dy)
-
-
-_OF_TWO: tuple[tuple[tuple[Any, ...], Any], ...] = (
-    ((operator.add, operator.iadd), _sum), ((operator.sub, operator.isub), _difference),
-    ((operator.mul, operator.imul), _product), ((operator.truediv, operator.itruediv), _quotient),
-    ((operator.pow, operator.ipow), _power), ((math.atan2, np.arctan2), _angle),
-    ((math.hypot, np.hypot), _hypotenuse), ((min, np.minimum), _smaller), ((max, np.maximum), _larger),
-)
-for _ops, _f in _OF_TWO:
-    for _op in _ops:
-        _define(_op, _f)
-
-
-def _define_comparison(op):
-    @overload(op)
-    def defined(a, b):
-        return (lambda a, b: op(value_of(a), value_of(b))) if _two(a, b) else None
-
-
-for _op in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
-    _define_comparison(_op)
-
-
-# ---- functions of one number -----------------------------------------------------------------------------------------
-def _define_function(op, f):
-    """A function of a number that changes; f(x) gives the value and the derivative there."""
-    @overload(op)
-    def defined(x):
-        if not _one(x):
-            return None
-
-        def chained(x):
-            value, slope = f(_value(x))
-            return pair(value, slope * _rate(x))
-        return chained
-
-
-@njit
+@overload(operator.neg)
 def _negative(x):
-    return -x, -1.0
+    return (lambda x: pair(-_value(x), -_rate(x))) if _one(x) else None
 
 
 @njit
-def _positive(x):
-    return x, 1.0
+def _chained(x, z, slope):
+    return pair(z, slope * _rate(x))
 
 
 @njit
-def _magnitude(x):
-    return abs(x), (1.0 if x >= 0.0 else -1.0)
+def _changes(x):
+    return _rate(x) != 0.0
 
 
-@njit(error_model="numpy")
-def _sqrt(x):
-    root = math.sqrt(x)
-    return root, 0.5 / root
-
-
-@njit
-def _exp(x):
-    y = math.exp(x)
-    return y, y
-
-
-@njit(error_model="numpy")
-def _log(x):
-    return math.log(x), 1.0 / x
-
-
-@njit
-def _sin(x):
-    return math.sin(x), math.cos(x)
-
-
-@njit
-def _cos(x):
-    return math.cos(x), -math.sin(x)
-
-
-@njit
-def _tan(x):
-    y = math.tan(x)
-    return y, 1.0 + y * y
-
-
-@njit(error_model="numpy")
-def _asin(x):
-    return math.asin(x), 1.0 / math.sqrt(1.0 - x * x)
-
-
-@njit(error_model="numpy")
-def _acos(x):
-    return math.acos(x), -1.0 / math.sqrt(1.0 - x * x)
-
-
-@njit
-def _atan(x):
-    return math.atan(x), 1.0 / (1.0 + x * x)
-
-
-@njit
-def _sinh(x):
-    return math.sinh(x), math.cosh(x)
-
-
-@njit
-def _cosh(x):
-    return math.cosh(x), math.sinh(x)
-
-
-@njit
-def _tanh(x):
-    y = math.tanh(x)
-    return y, 1.0 - y * y
-
-
-_OF_ONE: tuple[tuple[tuple[Any, ...], Any], ...] = (
-    ((operator.neg,), _negative), ((operator.pos,), _positive), ((abs, math.fabs, np.abs), _magnitude),
-    ((math.sqrt, np.sqrt), _sqrt), ((math.exp, np.exp), _exp), ((math.log, np.log), _log), ((math.sin, np.sin), _sin),
-    ((math.cos, np.cos), _cos), ((math.tan, np.tan), _tan), ((math.asin, np.arcsin), _asin),
-    ((math.acos, np.arccos), _acos), ((math.atan, np.arctan), _atan), ((math.sinh, np.sinh), _sinh),
-    ((math.cosh, np.cosh), _cosh), ((math.tanh, np.tanh), _tanh),
-)
-for _ops, _f in _OF_ONE:
-    for _op in _ops:
-        _define_function(_op, _f)
+teach(Changing, value_of, _chained, _changes)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # What `rhs` does not need is imported where it is used, so that the first right-hand side of a process comes soon.
 
-_empty = np.empty
-
 
 class Blocks(NamedTuple):
     """The blocks of the extended system at one configuration, (linear; angular), in body axes.
@@ -198,25 +196,11 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
         >>> qdot
         array([0., 0., 0.])
         """
-        if tau is None and wrench is None:
-            if self._quick is None:
-                self.warmup()
-            idle = self._idle
-            try:
-                frame = idle.pop()
-            except IndexError:
-                frame = self._calls["rhs", False, False].new_frame()
-            try:
-                if out is None:
-                    qdot, pdot = _empty(self._nq), _empty(self._nv)
-                else:
-                    qdot, pdot = out
-                code = self._quick(frame, t, q, p, qdot, pdot)
-            except (TypeError, ValueError):  # arguments that are not plain float64 arrays
-                code = checks.BAD_SHAPE
-            idle.append(frame)
-            return self._calls["rhs", False, False].explain(t, out, (q, p), 4) if code else (qdot, pdot)
         if wrench is None:
+            if tau is None:
+                if self._quick is None:
+                    self.warmup()
+                return self._quick(t, out, q, p)
             if self._quick_tau is None:
                 self._quick_tau = self._forced_call(("rhs", True, False), self.binding.method).run
             return self._quick_tau(t, out, q, p, tau)
@@ -426,8 +410,7 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
             lazy.module("warming").warmup(self, names, lambda: self._forced_call(*accelerations), self._runs,
                                           self._run_batch)
         elif self._quick is None:
-            call = self._forced_call(("rhs", False, False), self.binding.method)
-            self._idle, self._quick = call.idle, call.entry
+            self._quick = self._forced_call(("rhs", False, False), self.binding.method).run
         return self
 
     # ---- inside --------------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("core/rows.py", ["tests/batch/test_rhs_batch.py", "tests/batch/test_slots.py"]),
     ("core/atomics.py", ["tests/batch/test_slots.py"]),
     ("core/cabi.py", ["tests/embed/test_embed_bits.py", "tests/embed/test_embed_errors.py"]),
-    ("core/entry.py", ["tests/test_bad_input.py", "tests/embed/test_embed_bits.py"]),
+    ("core/entry.py", ["tests/embed/test_embed_bits.py"]),
+    ("workspace/builtin.py", ["tests/workspace/test_builtin.py", "tests/test_bad_input.py"]),
     ("core/checks.py", [_PLAIN, "tests/test_bad_input.py", "tests/batch/test_rhs_batch.py"]),
     ("core/drives.py", [_PLAIN, "tests/model/test_drives.py"]),
     ("core/rotor*.py", [_PLAIN, "tests/test_armature.py"]),
@@ -66,7 +67,7 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("analytic/*.py", ["tests/analytic"]),
     ("io/*.py", ["tests/io"]),
 ]
-FOLDERS = ("core", "integrate/kernels", "model", "analytic", "io")
+FOLDERS = ("core", "integrate/kernels", "model", "analytic", "io", "workspace")
 
 # Survivors that no test can notice, by file and the words of the line: the reason.
 REASONS: dict[tuple[str, str], str] = {

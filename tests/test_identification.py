@@ -1,6 +1,5 @@
 """Regressors against Pinocchio, identification of machines that are known, derivatives by constants."""
 
-from dataclasses import replace
 
 import numba
 import numpy as np
@@ -188,7 +187,7 @@ def changed(model, name, kind, place, h):
         numbers = list(getattr(spec, kind) or (0.0,) * spec.joint.nv)
         numbers[place] += h
         value = tuple(numbers)
-    specs[k] = replace(spec, **{kind: value})
+    specs[k] = spec._replace(**{kind: value})
     return type(model)(model.name, tuple(model.gravity.tolist()), tuple(specs))
 
 

@@ -139,10 +139,11 @@ def test_trajectories_are_those_of_hamilton(model, start, hamilton, method):
     assert np.array_equal(solution.y, np.hstack((solution.q, solution.u)))
 
 
+@pytest.mark.parametrize("method", ACCELERATIONS)
 @pytest.mark.parametrize("integrator", FIXED)
-def test_fixed_steps(model, start, hamilton, integrator):
+def test_fixed_steps(model, start, hamilton, integrator, method):
     q, u, _ = start
-    system = mb.System(model, "newton-euler-ldl")
+    system = mb.System(model, method)
     solution = system.simulate(q, u, SPAN, integrator, step=FIXED[integrator], tau=pull_with_speeds, t_eval=TIMES)
     close(solution.q, hamilton.q, 2e-5 if integrator == "midpoint" else 1e-7)
     close(solution.p, hamilton.p, 1e-4 if integrator == "midpoint" else 1e-6)
@@ -231,15 +232,21 @@ def test_functions_of_p_for_machines_that_vary(model, rows):
 # ---- for other code --------------------------------------------------------------------------------------------------
 
 
-def test_other_entries(model, start):
+@pytest.mark.parametrize("method", ACCELERATIONS)
+def test_functions_of_time_and_state(model, start, method):
     q, u, _ = start
-    system = mb.System(model, "newton-euler-ldl")
-    qdot, udot = system.rhs(q, u)
+    system = mb.System(model, method)
     y, dydt = np.concatenate((q, u)), np.empty(model.nq + model.nv)
     f = system.cfunc
     f.ctypes(0.0, y, dydt, f.user_data)
-    assert f.status == 0 and np.array_equal(dydt, np.concatenate((qdot, udot)))
+    assert f.status == 0 and np.array_equal(dydt, np.concatenate(system.rhs(q, u)))
     assert np.array_equal(system.ode()(0.0, y), dydt)
+
+
+def test_compiled_handle(model, start):
+    q, u, _ = start
+    system = mb.System(model, "newton-euler-ldl")
+    qdot, udot = system.rhs(q, u)
     rhs, block = system.njit()
     out = np.empty(model.nq), np.empty(model.nv)
     assert rhs(block, 0.0, q, u, np.empty(0), *out, system.work()) == 0

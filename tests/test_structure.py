@@ -73,6 +73,15 @@ def test_the_model_knows_nothing_of_those_who_use_it():
     assert [path.name for path in (HERE / "model").glob("*.py") if imports.search(path.read_text())] == []
 
 
+def test_private_parts_of_numba_are_in_one_file():
+    """Of `numba.core` and its like nobody else imports anything but events of the compiler, which Numba documents."""
+    private = re.compile(r"^\s*(?:from|import) numba\.(?!extending\b)|^\s*from numba import .*\b(?:_\w+|core)\b",
+                         re.MULTILINE)
+    found = {path.relative_to(HERE).as_posix(): private.findall(path.read_text()) for path in HERE.rglob("*.py")}
+    assert {name for name, lines in found.items() if lines} == {"core/numba_private.py", "waits.py"}
+    assert "from numba.core import event\n" in (HERE / "waits.py").read_text() and len(found["waits.py"]) == 1
+
+
 def test_lists_of_test_files_name_files():
     """Of the quick set, and of the order in which tests are shared out."""
     tests = Path(__file__).parent

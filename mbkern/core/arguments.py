@@ -110,68 +110,6 @@ def collected(typingctx, arrays):
 
 
 @intrinsic
-def are_plain(typingctx, kind, inputs, arrays):
-    """Whether the first `inputs` arrays of a tuple are objects of the type at the address `kind` and of no subclass:
-    compiled code would take what lies below the mask of a masked array. Arrays come from Python."""
-    def codegen(context, builder, sig, args):
-        fine = ir.Constant(ir.IntType(1), 1)
-        for k, array_type in enumerate(arrays):
-            array = context.make_array(array_type)(context, builder, builder.extract_value(args[2], k))
-            header = builder.bitcast(array.parent, _word.as_pointer())  # reference count, type
-            own = builder.load(builder.gep(header, [ir.Constant(_word, 1)]))
-            given = builder.icmp_signed("<", ir.Constant(_word, k), args[1])
-            fine = builder.select(given, builder.and_(fine, builder.icmp_unsigned("==", own, args[0])), fine)
-        return fine
-    return types.boolean(types.intp, types.intp, arrays), codegen
-
-
-@intrinsic
-def fits(typingctx, expected, arrays):
-    """Whether the shapes of these arrays, a tuple, are those at the address `expected`, one number after the other.
-
-    A number -1 stands for any, but the same for all arrays. An array without numbers is one that is not given.
-    """
-    def codegen(context, builder, sig, args):
-        first = builder.inttoptr(args[0], _word.as_pointer())
-        zero, at = ir.Constant(_word, 0), 0
-        common, fine = ir.Constant(_word, -1), ir.Constant(ir.IntType(1), 1)
-        for k, array_type in enumerate(arrays):
-            array = context.make_array(array_type)(context, builder, builder.extract_value(args[1], k))
-            own = ir.Constant(ir.IntType(1), 1)
-            for j in range(array_type.ndim):
-                wanted, got = builder.load(builder.gep(first, [ir.Constant(_word, at)])), builder.extract_value(
-                    array.shape, j)
-                free = builder.icmp_signed("<", wanted, zero)
-                new = builder.icmp_signed("<", common, zero)
-                common = builder.select(builder.and_(free, new), got, common)
-                own = builder.and_(own, builder.icmp_signed("==", got, builder.select(free, common, wanted)))
-                at += 1
-            fine = builder.and_(fine, own)
-        return fine
-    return types.boolean(types.intp, arrays), codegen
-
-
-@intrinsic(prefer_literal=True)
-def placed(typingctx, slots, most, arrays):
-    """Address of the words of `most` arguments (a literal) on the stack of the caller: array k of a tuple is the one
-    that number k at the address `slots` says; the others are not given."""
-    def codegen(context, builder, sig, args):
-        with builder.goto_entry_block():
-            place = builder.alloca(_word, WORDS * most.literal_value)
-        for k in range(WORDS * most.literal_value):
-            builder.store(ir.Constant(_word, 0), builder.gep(place, [ir.Constant(_word, k)]))
-        first = builder.inttoptr(args[0], _word.as_pointer())
-        for k, array_type in enumerate(arrays):
-            array = context.make_array(array_type)(context, builder, builder.extract_value(args[2], k))
-            slot = builder.load(builder.gep(first, [ir.Constant(_word, k)]))
-            at = builder.mul(slot, ir.Constant(_word, WORDS))
-            for j, word in enumerate((builder.ptrtoint(array.data, _word), array.nitems)):
-                builder.store(word, builder.gep(place, [builder.add(at, ir.Constant(_word, j))]))
-        return builder.ptrtoint(place, _word)
-    return types.intp(types.intp, most, arrays), codegen
-
-
-@intrinsic
 def share_memory(typingctx, inputs, arrays):
     """Whether an array of a tuple, from number `inputs` on, shares memory with one before it."""
     def codegen(context, builder, sig, args):

@@ -5,12 +5,16 @@ import platform
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 WORD = 8  # bytes
 ORDER = "seq_cst"
 _HAS_PAUSE = platform.machine().lower() in {"x86_64", "amd64", "i386", "i686"}
+
+
+def declared(module, kind, name):
+    """A function of another library in a module of LLVM, which may know it already."""
+    return module.globals[name] if name in module.globals else ir.Function(module, kind, name)
 
 
 def _pointer(builder, address):
@@ -67,6 +71,6 @@ def give_way(typingctx):
     def codegen(context, builder, sig, args):
         if os.name == "posix":
             kind = ir.FunctionType(ir.IntType(32), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+            builder.call(declared(builder.module, kind, "sched_yield"), [])
         return context.get_dummy_value()
     return types.void(), codegen

@@ -28,7 +28,6 @@ if PLAIN:
 else:
     from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
     from numba.extending import intrinsic
 
     @intrinsic
@@ -38,11 +37,11 @@ else:
 
         def codegen(context, builder, sig, args):
             double = ir.DoubleType()
-            out = cgutils.alloca_once(builder, ir.ArrayType(double, 3))
+            with builder.goto_entry_block():
+                out = builder.alloca(double, 3)
             function_type = ir.FunctionType(ir.VoidType(), [double, double.as_pointer()])
-            function = builder.inttoptr(args[0], function_type.as_pointer())
-            builder.call(function, [args[1], builder.bitcast(out, double.as_pointer())])
-            values = [builder.load(cgutils.gep_inbounds(builder, out, 0, k)) for k in range(3)]
+            builder.call(builder.inttoptr(args[0], function_type.as_pointer()), [args[1], out])
+            values = [builder.load(builder.gep(out, [ir.Constant(ir.IntType(64), k)])) for k in range(3)]
             return context.make_tuple(builder, sig.return_type, values)
         return result(types.intp, types.float64), codegen
 

@@ -104,9 +104,9 @@ else:
 
     from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
     from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
+    from .atomics import declared
     from .toolchain import parts
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
@@ -131,6 +131,17 @@ else:
         empty = ir.Constant(VECTOR, ir.Undefined)
         one = builder.insert_element(empty, x, ir.Constant(ir.IntType(32), 0))
         return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+    def transposed(builder, rows):
+        """Columns of a 4 x 4 matrix from its rows."""
+        def shuffled(a, b, places):
+            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
+
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        a, b = shuffled(rows[0], rows[1], even), shuffled(rows[0], rows[1], odd)
+        c, d = shuffled(rows[2], rows[3], even), shuffled(rows[2], rows[3], odd)
+        low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+        return shuffled(a, c, low), shuffled(b, d, low), shuffled(a, c, high), shuffled(b, d, high)
 
     # ---- the dual number: a value and its partial derivatives in lanes ---------------------------------------------
     class Dual(types.Type):
@@ -223,8 +234,7 @@ else:
     def _call_llvm(builder, name, args, flags=FOLDING):
         t = args[0].type
         suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
+        function = declared(builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
         return builder.call(function, args, fastmath=flags)
 
     def _signed(builder, name, args, sign):

@@ -11,7 +11,6 @@ armature, stiffness and damping; to move a joint in its parent is to move along 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -194,8 +193,8 @@ def _by_position(state: _State, body: int) -> Iterator[tuple[Array, Array]]:
     none, parallel = (0.0, 0.0, 0.0), ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     carriage = Body("", spec.parent, Joint(tuple(map(translate, "xyz"))), 0.0, none, (none, none, none), spec.position,
                     parallel, none, none, none, armature=(max(model.total_mass, 1.0),) * 3)
-    specs = [replace(other, parent=other.parent + (other.parent >= body)) for other in model.body_specs]
-    specs[body] = replace(specs[body], parent=body, position=none)
+    specs = [other._replace(parent=other.parent + (other.parent >= body)) for other in model.body_specs]
+    specs[body] = specs[body]._replace(parent=body, position=none)
     specs.insert(body, carriage)
     moved = type(model)(model.name, tuple(model.gravity.tolist()), tuple(specs))
     other = lazy.module("system").System(moved)

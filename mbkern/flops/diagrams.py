@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ import numpy as np
 from ..errors import MbkernError, ModelError
 from ..methods import METHODS
 from ..model import joint as joints
-from ..model import zoo
+from ..model.builder import WORLD, ModelBuilder
 from ..model.joint import Joint
+from ..model.model import Model
 from .count import count
 from .table1 import ENGLISH, RUSSIAN, formulas, structure
 from .timing import best_times, evaluation
@@ -28,6 +30,7 @@ SOURCES = ("table1-en", "table1-ru", "textbook", "counted", "measured")
 LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H",
            "emh-ldl": "E", "dah": "D", "hzu": "H", "dah-ldl": "D", "hzu-ldl": "H"}
 COLOURS = {"E": "#4c78a8", "D": "#f2b44d", "H": "#72b779"}
+SMALL = [2, 3, 4, 5]  # four values give a cubic polynomial
 ISOLINES = (5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000)
 _TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian",
            "textbook": "printed algorithms, executed",
@@ -193,8 +196,8 @@ def selection_map(
 
     Notes
     -----
-    The executed flops of a family of trees are a polynomial in L and c. It is found from small trees, exactly, and
-    checked on larger ones; where the check fails, every tree is counted.
+    The executed flops of a family of trees are polynomials in L and c. They are found from small trees, exactly, and
+    checked on larger ones; where the check fails, every tree is counted. The trees are those of `equal_chains`.
 
     Examples
     --------
@@ -226,17 +229,22 @@ def selection_map(
         if source == "counted":
             costs = {name: _counted(name, "kernel", joint, rows, columns) for name in methods}
         else:
-            models = {(c, L): zoo.star(c, L, joint) for c, L in cells}
+            models = {(c, L): equal_chains(c, L, joint) for c, L in cells}
             times = best_times({(cell, name): evaluation(model, name) for cell, model in models.items()
                                 for name in methods}, seconds)  # all cells take turns: noise hits none of them alone
             costs = {name: np.array([times[cell, name] for cell in cells]).reshape(rows, columns) for name in methods}
     return SelectionMap(n, source, methods, costs)
 
 
-def _printed(c: int, L: int, n: int) -> dict[str, int]:
+def _parents(chains: int, length: int) -> list[int]:
     parents = [-1]
-    for _ in range(c):
-        parents += [0, *range(len(parents), len(parents) + L - 1)]
+    for _ in range(chains):
+        parents += [0, *range(len(parents), len(parents) + length - 1)]
+    return parents
+
+
+def _printed(c: int, L: int, n: int) -> dict[str, int]:
+    parents = _parents(c, L)
     return formulas(structure(parents, [n] * len(parents)))
 
 
@@ -244,22 +252,45 @@ def _printed(c: int, L: int, n: int) -> dict[str, int]:
 # --------------------------------------------------
 
 
-def _counted(method: str, level: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
-    known: dict[tuple[int, int], int] = {}
+def equal_chains(chains: int, length: int, joint: Joint) -> Model:
+    """Equal chains on a base body, all bodies and placements alike: the trees of the maps.
 
+    Alike, because our kernels save operations where axes are parallel or meet at small angles: on trees with random
+    placements, as those of `zoo.star`, chance would be part of the counts.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> from mbkern.flops.diagrams import equal_chains
+    >>> equal_chains(2, 3, mb.revolute("z")).parents.tolist()
+    [-1, 0, 1, 2, 0, 4, 5]
+    """
+    builder = ModelBuilder(name=f"{chains} chains of {length}")
+    for i, k in enumerate(_parents(chains, length)):
+        builder.add_body(f"body{i}", WORLD if k < 0 else f"body{k}", joint, mass=1.0, com=(0.2, 0.03, -0.02),
+                         inertia=(0.02, 0.03, 0.04), position=(0.4, 0.05, -0.03), rotation=(0.7, 0.1, 0.5, 0.5))
+    return builder.build()
+
+
+def _counted(method: str, level: str, joint: Joint, rows: int, columns: int) -> np.ndarray:
+    @cache
     def flops(c: int, L: int) -> int:
-        if (c, L) not in known:
-            known[c, L] = count(zoo.star(c, L, joint), method, level).total
-        return known[c, L]
+        return count(equal_chains(c, L, joint), method, level).total
 
     def predicted(c: int, L: int) -> Fraction:
-        # degree 3 in both; a chain of one body has no inner body, so L = 1 is a case of its own
+        # Chains meet in the base body alone, so each of them adds the same for its length, a cubic polynomial at most,
+        # and their number a cubic of its own. A single chain, and chains of one body, are cases of their own: the
+        # kernels know where a tree branches and where it ends.
+        if (c, L) == (1, 1):
+            return Fraction(flops(1, 1))
         if L == 1:
-            return interpolate([1, 2, 3, 4], [flops(k, 1) for k in (1, 2, 3, 4)], c)
-        return interpolate([2, 3, 4, 5], [interpolate([1, 2, 3, 4], [flops(k, l) for k in (1, 2, 3, 4)], c)
-                                           for l in (2, 3, 4, 5)], L)
+            return interpolate(SMALL, [flops(k, 1) for k in SMALL], c)
+        if c == 1:
+            return interpolate(SMALL, [flops(1, k) for k in SMALL], L)
+        longer = interpolate(SMALL, [flops(2, k) for k in SMALL], L) - flops(2, 2)
+        return interpolate(SMALL, [flops(k, 2) for k in SMALL], c) + longer * Fraction(c, 2)
 
-    exact = all(predicted(c, L) == flops(c, L) for c, L in ((6, 1), (2, 7), (5, 3), (1, 8)))
+    exact = all(predicted(c, L) == flops(c, L) for c, L in ((6, 1), (2, 7), (4, 3), (1, 8)))
     cost: Callable[[int, int], Any] = predicted if exact else flops
     return np.array([[int(cost(c, L)) for L in range(1, columns + 1)] for c in range(1, rows + 1)])
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..methods import STATE_METHODS
 from ..model import zoo
 from ..model.model import Model
 from ..system import System
@@ -30,7 +31,7 @@ FAMILIES: dict[str, Callable[..., Model]] = {
 }
 EVALUATION, INTEGRATION, FIXED, STEP, CALL = "evaluation", "integration", "fixed", "step", "call"
 STEPS = 100  # of a run by RK4 with fixed steps
-PATIENCE = 0.2  # seconds: longer runs are left out
+PATIENCE = 0.1  # seconds: longer runs are left out
 FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
@@ -135,15 +136,43 @@ class Study:
         return Claim(text, f"{'; '.join(shown)} (n = {dofs})", verdict)
 
     # ---- results on disk ----
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """The measurements of a file that `save` has written."""
+        with Path(path).open(newline="") as file:
+            return cls(tuple(Measurement(row["family"], int(row["dofs"]), int(row["bodies"]), row["method"],
+                                         row["what"], float(row["nanoseconds"])) for row in csv.DictReader(file)))
+
+    def updated(self, later: Study) -> Study:
+        """The measurements of both, in the order of this one; of a family and number of dofs that both have, the later
+        ones. So a study can be made in parts.
+
+        Examples
+        --------
+        >>> from mbkern.flops.scaling import Measurement, Study
+        >>> old, new = (Study((Measurement("chain", 1, 8, "dah", "step", ns),)) for ns in (900.0, 800.0))
+        >>> [m.nanoseconds for m in old.updated(new).measurements]
+        [800.0]
+        """
+        panels = {(m.family, m.dofs) for m in later.measurements}
+        kept = [m for m in self.measurements if (m.family, m.dofs) not in panels]
+        families = list(FAMILIES)
+        return Study(tuple(sorted([*kept, *later.measurements], key=lambda m: (families.index(m.family), m.dofs))))
+
+    def save(self, path: str | Path) -> None:
+        """Write the measurements to a CSV file, for `read`."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with Path(path).open("w", newline="") as file:
+            rows = csv.DictWriter(file, [field.name for field in fields(Measurement)])
+            rows.writeheader()
+            rows.writerows(asdict(m) for m in self.measurements)
+
     def write(self, folder: str | Path, claims: Sequence[Claim] | None = None) -> list[Path]:
         """scaling.csv, exponents.csv, claims.md and, with matplotlib, figures (PNG, SVG); returns the paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / "scaling.csv", folder / "exponents.csv", folder / "claims.md"]
-        with paths[0].open("w", newline="") as file:
-            rows = csv.DictWriter(file, [field.name for field in fields(Measurement)])
-            rows.writeheader()
-            rows.writerows(asdict(m) for m in self.measurements)
+        self.save(paths[0])
         with paths[1].open("w", newline="") as file:
             lines = csv.writer(file)
             lines.writerow(["family", "dofs", "method", "what", "exponent"])
@@ -161,18 +190,20 @@ class Study:
                 figure.savefig(paths[-1], dpi=110)
         return paths
 
-    def plot(self, what: str = EVALUATION) -> Any:
-        """Time against N, a panel for each family and number of dofs; needs matplotlib. Returns the figure."""
+    def plot(self, what: str = EVALUATION, family: str | None = None) -> Any:
+        """Time against N, a panel for each family (or this one alone) and number of dofs; needs matplotlib. Returns the
+        figure."""
         plt = pyplot()
-        families = list(dict.fromkeys(m.family for m in self.measurements))
+        families = list(dict.fromkeys(m.family for m in self.measurements)) if family is None else [family]
         dofs = sorted({m.dofs for m in self.measurements})
         methods = list(dict.fromkeys(m.method for m in self.measurements if m.what == what))
         sizes = sorted({m.bodies for m in self.measurements})
-        figure, axes = plt.subplots(len(dofs), len(families), squeeze=False, sharex=True, sharey=True,
-                                    figsize=(4.2 * len(families), 3.4 * len(dofs)), layout="constrained")
+        panels = [[(f, n) for f in families] for n in dofs] if family is None else [[(family, n) for n in dofs]]
+        figure, axes = plt.subplots(len(panels), len(panels[0]), squeeze=False, sharex=True, sharey=True,
+                                    figsize=(4.2 * len(panels[0]), 3.4 * len(panels)), layout="constrained")
         colours = dict(zip(methods, plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False))
-        for i, n in enumerate(dofs):
-            for j, family in enumerate(families):
+        for i, row in enumerate(panels):
+            for j, (family, n) in enumerate(row):
                 ax = axes[i][j]
                 for method in methods:
                     N, ns = self.times(family, n, method, what)
@@ -185,8 +216,9 @@ class Study:
                 ax.grid(True, which="major", lw=0.3)
                 ax.set_xticks(sizes, [str(N) for N in sizes], fontsize=7)
                 ax.minorticks_off()
-                ax.legend(fontsize=7)
-                if i == len(dofs) - 1:
+                if ax.lines:  # of a study in parts, a panel may still be empty
+                    ax.legend(fontsize=7)
+                if i == len(panels) - 1:
                     ax.set_xlabel("bodies N")
                 if j == 0:
                     ax.set_ylabel(f"microseconds per {'run of fixed steps' if what == FIXED else what}")
@@ -326,7 +358,7 @@ def study(
     integrate : bool
         Whether to time runs as well (`System.simulate`): adaptive ones over `span` seconds of motion at the tolerance
         1e-6, and RK4 with `steps` steps of a fixed size, of which the cost of a step and that of the call around the
-        steps are found apart. Runs of more than 0.2 s are left out.
+        steps are found apart. Runs of more than 0.1 s are left out.
     steps : int
         Of the runs by RK4, at least 2.
     seconds : float
@@ -362,8 +394,7 @@ def study(
             times = best_times(calls | {key: call for key, call in others.items() if call is not None}, seconds)
             found = {EVALUATION: times}
             if integrate:
-                able = [key for key in ours if 4e-9 * steps * times[key] < PATIENCE]
-                found |= _runs(models, able, span, steps, seconds)
+                found |= _runs(models, {key: times[key] for key in ours}, span, steps, seconds)
             out += [Measurement(family, n, N, name, what, ns) for what, all_times in found.items()
                     for (N, name), ns in all_times.items()]
             done += 1
@@ -372,10 +403,17 @@ def study(
     return Study(tuple(out))
 
 
-def _runs(models: Mapping[int, Model], able: Sequence[tuple[int, str]], span: float, steps: int,
+def _runs(models: Mapping[int, Model], evaluations: Mapping[tuple[int, str], float], span: float, steps: int,
           seconds: float) -> dict[str, dict[tuple[int, str], float]]:
-    """Nanoseconds of whole runs, and what follows for one step of RK4 and the call around the steps."""
-    adaptive = best_times({(N, name): integration(models[N], name, span) for N, name in able}, seconds)
+    """Nanoseconds of whole runs, and what follows for one step of RK4 and the call around the steps; `evaluations` are
+    those of one right-hand side."""
+    # how many evaluations an adaptive run takes depends on the tree and on the variables, (q, p) or (q, u)
+    slowest_first = sorted(evaluations, key=lambda key: -evaluations[key])
+    quickest = {(N, STATE_METHODS[name].variable): name for N, name in slowest_first}  # the last one stays
+    needed = {key: integration(models[key[0]], name, span)().nfev for key, name in quickest.items()}
+    adaptive = best_times({(N, name): integration(models[N], name, span) for (N, name), ns in evaluations.items()
+                           if 1e-9 * needed[N, STATE_METHODS[name].variable] * ns < PATIENCE}, seconds)
+    able = [key for key, ns in evaluations.items() if 4e-9 * steps * ns < PATIENCE]
     fixed = best_times({(N, name, k): fixed_steps(models[N], name, k) for N, name in able for k in (1, steps)}, seconds)
     step = {(N, name): (fixed[N, name, steps] - fixed[N, name, 1]) / (steps - 1) for N, name in able}
     return {INTEGRATION: adaptive, FIXED: {(N, name): fixed[N, name, steps] for N, name in able}, STEP: step,
@@ -392,12 +430,12 @@ def can_integrate() -> bool:
     return hasattr(System, "simulate")
 
 
-def integration(model: Model, method: str, span: float) -> Callable[[], object]:
+def integration(model: Model, method: str, span: float) -> Callable[[], Any]:
     """A call of `System.simulate` over `span` seconds from a fixed state, compiled already."""
     system: Any = System(model, method).warmup()
     q, x = some_state(system)
 
-    def call() -> object:
+    def call() -> Any:
         solution = system.simulate(q, x, (0.0, span), rtol=1e-6, atol=1e-8)
         if solution.status == "interrupted":  # ctrl-C ends the study, not only this run
             raise KeyboardInterrupt

@@ -12,6 +12,7 @@ from ..system import System
 from .repeated import Repeated
 
 ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
+FEWEST = 3  # of a call that takes longer than all its rounds should
 LONG = 2e-3  # seconds: a longer call does not notice whether its data are in the caches
 
 
@@ -26,7 +27,7 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
     calls : dict of callables without arguments
         One that has an attribute `times` does so many things at once (:class:`.repeated.Repeated`).
     seconds : float
-        Time to spend on each of them.
+        Time to spend on each of them, or on three rounds of a call that takes longer.
 
     Examples
     --------
@@ -41,8 +42,10 @@ def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05
         call()
         once[name] = max(perf_counter() - start, 1e-7)
         repeats[name] = max(1, int(seconds / ROUNDS / once[name]))
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
         for name, call in calls.items():
+            if k >= FEWEST and k * once[name] > seconds:
+                continue
             if once[name] < LONG:
                 call()  # the one before has filled the caches with its own data
             again = range(repeats[name])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +73,7 @@ def with_parameters(model: Model, pi: Array) -> Model:
         if why:
             raise ModelError(f"body {body.name!r}: {why}; identify(..., consistent=True) keeps bodies possible")
         x, y, z = (tuple(line) for line in J.tolist())
-        specs.append(replace(body, mass=m, com=tuple(c.tolist()), inertia=(x, y, z)))
+        specs.append(body._replace(mass=m, com=tuple(c.tolist()), inertia=(x, y, z)))
     return type(model)(model.name, tuple(model.gravity.tolist()), tuple(specs), model.frame_specs, model.visuals,
                        model.constraints)
 

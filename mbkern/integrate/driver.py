@@ -372,8 +372,8 @@ def go_on(run: Run, record: Record, code: int, progress: bool | float = False,
           controller: Controller | None = None) -> Outcome:
     """The same after the run has begun, with this code; the controller acts between the legs."""
     interrupted = False
-    if code == P.MORE and not (progress or controller or run.watched) and run.short:
-        code = run.chunk(run.short)
+    if code == P.MORE and not (progress or controller or run.watched) and (short := run.short):
+        code = run.chunk(short)
     if code == P.MORE:
         code, interrupted = _watched(run, record, progress, controller)
     record.take(run)

@@ -22,7 +22,6 @@ _SIGNATURES = {
     run.begin: (types.int64, _NUMBERS, _NUMBERS),
     run.run: (types.int64, types.int64),
     stepping.hold: (types.int64, _NUMBERS),
-    stepping.advance: (types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS),
 }
 
 Entry = Callable[..., int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from ..core import constants as L
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
 from ..waits import task
+from ..workspace import builtin, interpreter
+from ..workspace.calls import LONG
 from . import entries, options
 from .driver import Run, beyond_resolution
 from .kernels import plan as P
@@ -22,8 +25,6 @@ from .simulate import state
 
 if TYPE_CHECKING:
     from ..system import System
-
-_empty = np.empty
 
 
 class Stepper:
@@ -68,7 +69,7 @@ class Stepper:
         with task("stepper", system):
             self._compile(system, tau, wrench, relative, absolute)
         self._ready = False
-        self._nq, self._nv, self._no_tau = system.model.nq, system.model.nv, np.empty(0)
+        self._nq, self._nv = system.model.nq, system.model.nv
 
     def _compile(self, system: System, tau: Any, wrench: Any, relative: float, absolute: Array) -> None:
         self._problem = problem_of(system, tau, wrench)
@@ -77,8 +78,19 @@ class Stepper:
                         step=0.0 if adaptive else self.step_size)
         self._run.num[P.STEP_SIZE] = self.step_size
         self._counter = P.DONE if adaptive else P.ACCEPTED  # of steps since `reset`
-        self._advance, self._address = entries.compiled(stepping.advance), self._run.address
-        self._hold = entries.compiled(stepping.hold)
+        self._address, self._hold = self._run.address, entries.compiled(stepping.hold)
+        self._advance, self._advance_with = self._quick(False), self._quick(True)
+
+    def _quick(self, tau: bool) -> Callable[..., tuple[Array, Array]]:
+        """A few steps as a built-in function, quick(n, None) or quick(n, None, tau)."""
+        if not interpreter.known():
+            return lambda n, out, tau=None: self._step_general(n, tau)
+        nq, nv = self.system.model.nq, self.system.model.nv
+        shapes = [(0, (nv,)), (1, (nq,)), (2, (nv,))]
+        made: Callable[..., tuple[Array, Array]] = builtin.function(
+            stepping.advance.address, shapes if tau else shapes[1:], int(tau), self._go_on,
+            lambda: self._address, releases=self._run.problem.alive.array.size > LONG)
+        return made
 
     def __repr__(self) -> str:
         where = f"t = {self.t:g} s" if self._ready else "not started"
@@ -162,18 +174,19 @@ class Stepper:
         >>> bool(p[0] > 0.009)
         True
         """
-        if n.__class__ is int and 0 < n <= FEW and self._ready and (tau is None or not self._own_tau):
-            q, p = _empty(self._nq), _empty(self._nv)
-            try:
-                code = self._advance(self._address, n, self._no_tau if tau is None else tau, q, p)
-            except Exception:  # of Numba: tau is not a plain float64 array
-                code = P.BAD_START
-            if code == P.FINISHED:
-                return q, p
-            if code != P.BAD_START:
-                self._fail_if(code)
-                return self._reach_goal()
+        if n.__class__ is int and 0 < n <= FEW and self._ready:
+            if tau is None:
+                return self._advance(n, None)
+            if not self._own_tau:
+                return self._advance_with(n, None, tau)
         return self._step_general(n, tau)
+
+    def _go_on(self, code: int, n: int, out: None, tau: Any = None) -> tuple[Array, Array]:
+        """What a few steps in compiled code have left to do: the rest of them, or to say what is wrong."""
+        if code < stepping.STOPPED or code == stepping.STOPPED + P.BAD_START:  # tau is not as it must be
+            return self._step_general(n, tau)
+        self._fail_if(code - stepping.STOPPED)
+        return self._reach_goal()
 
     def _step_general(self, n: Any, tau: Any) -> tuple[Array, Array]:
         """`step` for any input: converts, and explains what is wrong."""
@@ -185,8 +198,6 @@ class Stepper:
                 raise StateError("tau: this stepper was made with a tau of its own; make it without to set tau each "
                                  "step")
             self._hold(self._address, inputs.vector(tau, "tau", self.system.model.speed_names))
-        if n <= FEW:
-            return self.step(n)
         plan = self._run.plan
         plan[P.GOAL] = plan[self._counter] + n
         return self._reach_goal()

@@ -20,6 +20,7 @@ from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 _ZEROS = [(0.0,) * n for n in range(MAX_FREEDOMS + 1)]
+_new = tuple.__new__  # of a named tuple: half of the time of the call of its class
 
 
 class ModelBuilder(ConstraintBuilder):
@@ -157,14 +158,15 @@ class ModelBuilder(ConstraintBuilder):
                 checks.inertia(inertia, "inertia", checks.flag(check_inertia, "check_inertia")),
                 checks.vector3(position, "position"),
                 checks.rotation(rotation, "rotation"),
-                springs := _per_freedom(stiffness, joint, "stiffness"),
-                dampers := _per_freedom(damping, joint, "damping"),
-                _per_freedom(rest, joint, "rest"),
-                _limits(limits, joint, "limits"),
-                _not_negative(friction, joint, "friction"),
-                _not_negative(armature, joint, "armature"),
+                springs := _ZEROS[joint.nv] if stiffness is None else _per_freedom(stiffness, joint, "stiffness"),
+                dampers := _ZEROS[joint.nv] if damping is None else _per_freedom(damping, joint, "damping"),
+                _ZEROS[joint.nv] if rest is None else _per_freedom(rest, joint, "rest"),
+                None if limits is None else _limits(limits, joint, "limits"),
+                None if friction is None else _not_negative(friction, joint, "friction"),
+                None if armature is None else _not_negative(armature, joint, "armature"),
             )
-            _check_springs(joint, springs, dampers)
+            if stiffness is not None or damping is not None:
+                _check_springs(joint, springs, dampers)
         except ModelError as error:
             raise ModelError(f"body {name!r}: {error}") from None
         self._bodies[name] = body
@@ -268,6 +270,10 @@ class ModelBuilder(ConstraintBuilder):
         >>> b.build().body_names
         ('arm', 'hand')
         """
+        with collector.paused():
+            return self._built()
+
+    def _built(self) -> Model:
         if not self._bodies:
             raise ModelError("the model is empty; add at least one body with add_body")
         parents = self._parent_numbers()
@@ -276,8 +282,7 @@ class ModelBuilder(ConstraintBuilder):
         place = [0] * len(order) + [-1]  # of the ground
         for new, old in enumerate(order):
             place[old] = new
-        with collector.paused():
-            bodies = tuple([Body(names[old], place[parents[old]], *fields[old]) for old in order])
+        bodies = tuple([_new(Body, (names[old], place[parents[old]], *fields[old])) for old in order])
         _check_something_moves(bodies)
         number = {WORLD: -1} | {body.name: i for i, body in enumerate(bodies)} if self._frames or self._visuals else {}
         constraints = self._made_constraints(bodies, joint_names(bodies)[0]) if self._constraints else ()
@@ -313,9 +318,7 @@ class ModelBuilder(ConstraintBuilder):
 
 
 def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
-    """`nv` numbers from None (zeros), one number, or `nv` numbers."""
-    if value is None:
-        return _ZEROS[joint.nv]
+    """`nv` numbers from one number, or `nv` numbers."""
     entries = checks.items(value)
     if entries is None:
         return (checks.number(value, what),) * joint.nv
@@ -329,8 +332,6 @@ def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
 
 def _limits(value: Any, joint: Joint, what: str) -> Limits | None:
     """Limits per dof; None where nothing is limited, so that equal models compare equal."""
-    if value is None:
-        return None
     entries = checks.items(value)
     if entries is None or len(entries) not in (2, 4):
         raise ModelError(
@@ -364,8 +365,6 @@ def _bounds(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
 
 def _not_negative(value: Any, joint: Joint, what: str) -> tuple[float, ...] | None:
     """`nv` numbers, none below zero; None where all are zero, so that equal models compare equal."""
-    if value is None:
-        return None
     numbers = _per_freedom(value, joint, what)
     if any(x < 0.0 for x in numbers):
         raise ModelError(f"{what} must not be negative, got {numbers}")

@@ -14,6 +14,7 @@ import math
 import numbers
 import reprlib
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,9 @@ def number(value: Any, what: str, error: type[MbkernError] = ModelError) -> floa
 
 def items(value: Any) -> list[Any] | tuple[Any, ...] | None:
     """The entries of a list, tuple or array; None if `value` is nothing of the kind, or has entries without value."""
-    if isinstance(value, list | tuple):
+    if type(value) is tuple or type(value) is list or isinstance(value, list | tuple):
         return value
-    if isinstance(value, float | int | str | np.ma.MaskedArray):
+    if type(value) is float or isinstance(value, float | int | str | np.ma.MaskedArray):
         return None
     try:
         entries = np.asarray(value).tolist()
@@ -112,7 +113,7 @@ def bodies(value: Any, what: str, meaning: str = "the number of bodies") -> int:
 
 def flag(value: Any, what: str, error: type[MbkernError] = ModelError) -> bool:
     """True or False."""
-    if not isinstance(value, bool | np.bool_):
+    if value is not True and value is not False and not isinstance(value, np.bool_):
         raise error(f"{what}: expected True or False, got {show(value)}")
     return bool(value)
 
@@ -147,10 +148,10 @@ def vector(value: Any, what: str, length: int | None = None) -> tuple[float, ...
 def vector3(value: Any, what: str) -> Vec3:
     """Three finite floats."""
     entries = value.tolist() if type(value) is np.ndarray else value
-    if type(entries) in (tuple, list) and len(entries) == 3:  # almost always; it makes large models build twice as fast
-        x, y, z = entries
-        if type(x) is type(y) is type(z) is float and math.isfinite(x + y + z):
-            return x, y, z
+    if (type(entries) is tuple or type(entries) is list) and len(entries) == 3:
+        x, y, z = entries  # almost always floats; it makes large models build twice as fast
+        if type(x) is type(y) is type(z) is float and isfinite(x + y + z):
+            return entries if type(entries) is tuple else (x, y, z)
     x, y, z = vector(value, what, 3)
     return x, y, z
 
@@ -160,14 +161,21 @@ def matrix3(value: Any, what: str) -> Mat3:
     rows = items(value)
     if rows is None or len(rows) != 3:
         raise ModelError(f"{what}: expected a 3x3 matrix, got {show(value)}")
-    return vector3(rows[0], what), vector3(rows[1], what), vector3(rows[2], what)
+    a, b, c = rows
+    kind = type(rows)
+    if (kind is tuple or kind is list) and kind is type(a) is type(b) is type(c) and len(a) == len(b) == len(c) == 3:
+        (r, s, t), (u, v, w), (x, y, z) = a, b, c  # as above
+        if (type(r) is type(s) is type(t) is type(u) is type(v) is type(w) is type(x) is type(y) is type(z) is float
+                and isfinite(r + s + t + u + v + w + x + y + z)):
+            return rows if kind is tuple else ((r, s, t), (u, v, w), (x, y, z))  # type: ignore[return-value]
+    return vector3(a, what), vector3(b, what), vector3(c, what)
 
 
 def label(value: Any, what: str) -> str:
     """A non-empty string."""
     if not isinstance(value, str) or not value:
         raise ModelError(f"{what}: expected a non-empty string, got {show(value)}")
-    return str(value)
+    return value if type(value) is str else str(value)
 
 
 def axis(value: Any, what: str) -> Vec3:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import plain
+from .. import collector, plain
 from ..core import constants as L
 from ..core.jit import STAMP_NUMBER
 from . import rigid
@@ -49,8 +49,9 @@ TRANSPOSE, UPPER = [0, 3, 6, 1, 4, 7, 2, 5, 8], [0, 1, 2, 4, 5, 8]
 
 def lower(model: Model) -> np.ndarray:
     """Pack a model into the block that the kernels read (read-only; layout in :mod:`mbkern.core.layout`)."""
-    block = numbers(model.body_specs, model.gravity.tolist(), constraints=model.constraints,
-                    names=model.coordinate_names)
+    with collector.paused():
+        block = numbers(model.body_specs, model.gravity.tolist(), constraints=model.constraints,
+                        names=model.coordinate_names)
     block.flags.writeable = False
     return block
 

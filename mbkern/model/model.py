@@ -7,7 +7,6 @@ here (record arrays, offsets, names, the packed block of the kernels) is derived
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -65,8 +64,7 @@ class Limits(NamedTuple):
 UNLIMITED = (-float("inf"), float("inf"), float("inf"), float("inf"))
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """One body and the joint that carries it, as plain numbers; made by `ModelBuilder.add_body`.
 
     Attributes
@@ -799,19 +797,25 @@ def joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, .
     """Names along q and along the speeds."""
     coordinates: list[str] = []
     speeds: list[str] = []
-    known: dict[int, list[tuple[str | None, str, Element]]] = {}  # many bodies share a joint
+    known: dict[int, list[tuple[str | None, list[str], list[str]]]] = {}  # many bodies share a joint
     for body in bodies:
         parts = known.get(id(body.joint))
         if parts is None:
-            moving = [element for element in body.joint.elements if element.nv]
-            behind = [""] if len(moving) == 1 else [f".{k}" for k in range(len(moving))]
-            parts = [(element.name, number, element) for number, element in zip(behind, moving, strict=True)]
-            known[id(body.joint)] = parts
-        for name, number, element in parts:
-            stem = name or body.name + number
-            coordinates += [stem + part for part in element.coordinate_parts]
-            speeds += [stem + part for part in element.speed_parts]
+            parts = known[id(body.joint)] = _endings(body.joint)
+        for name, of_coordinates, of_speeds in parts:
+            stem = name or body.name
+            coordinates += [stem + ending for ending in of_coordinates]
+            speeds += [stem + ending for ending in of_speeds]
     return tuple(coordinates), tuple(speeds)
+
+
+def _endings(joint: Joint) -> list[tuple[str | None, list[str], list[str]]]:
+    """Of each element that moves: its name, and the endings of its coordinates and speeds behind that or the body's."""
+    moving = [element for element in joint.elements if element.nv]
+    numbers = [""] if len(moving) == 1 else [f".{k}" for k in range(len(moving))]
+    return [(element.name, *[[("" if element.name else number) + part for part in parts]
+                             for parts in (element.coordinate_parts, element.speed_parts)])  # type: ignore[misc]
+            for number, element in zip(numbers, moving, strict=True)]
 
 
 def _check_unique(names: tuple[str, ...], bodies: tuple[Body, ...]) -> None:

@@ -104,7 +104,9 @@ def _head(model: Model) -> dict[str, Any]:
 
 def _lists(model: Model) -> dict[str, Iterator[dict[str, Any]]]:
     """Bodies, and frames and visuals if there are any; made one after the other, for the sake of large models."""
-    lists: dict[str, Iterator[dict[str, Any]]] = {"bodies": (_body_to_dict(body, model) for body in model.body_specs)}
+    joints: dict[int, dict[str, Any]] = {}  # many bodies share one
+    lists: dict[str, Iterator[dict[str, Any]]] = {
+        "bodies": (_body_to_dict(body, model, joints) for body in model.body_specs)}
     if model.frame_specs:
         lists["frames"] = (_frame_to_dict(name, frame, model) for name, frame in model.frame_specs)
     if model.visuals:
@@ -147,14 +149,15 @@ def _model(data: Any, joint_from: Callable[[Any, str], Joint]) -> Model:
     return builder.build()
 
 
-def _body_to_dict(body: Body, model: Model) -> dict[str, Any]:
-    try:
-        joint = {
-            "kind": body.joint.kind,
-            "elements": [_element_to_dict(element) for element in body.joint.elements],
-        }
-    except ModelError as error:
-        raise ModelError(f"body {body.name!r}: {error}") from None
+def _body_to_dict(body: Body, model: Model, joints: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """A body; `joints` are those that have been written before."""
+    joint = joints.get(id(body.joint))
+    if joint is None:
+        try:
+            elements = [_element_to_dict(element) for element in body.joint.elements]
+        except ModelError as error:
+            raise ModelError(f"body {body.name!r}: {error}") from None
+        joint = joints[id(body.joint)] = {"kind": body.joint.kind, "elements": elements}
     written: dict[str, Any] = {
         "name": body.name,
         "parent": WORLD if body.parent < 0 else model.body_names[body.parent],

@@ -7,7 +7,6 @@ place of every number. Springs, dampers, rotors and gravity stand in the block a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,7 +110,7 @@ class Varied:
         """
         specs = list(self.model.body_specs)
         for body, change in self._changes.items():
-            specs[body] = replace(specs[body], **{name: _plain(array[i]) for name, array in change.items()})
+            specs[body] = specs[body]._replace(**{name: _plain(array[i]) for name, array in change.items()})
         gravity = self.model.gravity if self._gravity is None else self._gravity[i]
         return type(self.model)(self.model.name, tuple(gravity.tolist()), tuple(specs),
                                 self.model.frame_specs, self.model.visuals, self.model.constraints)

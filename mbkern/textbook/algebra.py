@@ -61,24 +61,23 @@ def rigid_times(body: Rigid, v: Numbers) -> Numbers:
 
 
 def plus_rigid_in_parent(own: Rigid, C: Frame, child: Rigid) -> Rigid:
-    """M + C^T M_j C of rigid bodies, which is a rigid body again: 131 + 10.
+    """M + C^T M_j C of rigid bodies, which is a rigid body again: 147 + 10.
 
-    With s and J turned into the parent's axes, a = s + m rho: J + rho.(s + a) E - a rho^T - rho s^T.
+    With s and J turned into the parent's axes, by Huygens and Steiner as they are written down, lower triangles only:
+    m,   s + m rho,   J - (rho~ s~ + s~ rho~) - m rho~ rho~.
     """
     (G, rho), (m, s, J) = C, child
     s = G.T @ s
-    a = s + rho * m
     J = symmetric(G, J @ G)
-    spread = rho @ (s + a)
     for i in range(3):
-        J[i, i] = J[i, i] + spread
-        for j in range(i + 1):
-            J[i, j] = J[j, i] = J[i, j] - a[i] * rho[j] - rho[i] * s[j]
+        j, k = (i + 1) % 3, (i + 2) % 3
+        J[i, i] = J[i, i] + (rho[j] * s[j] + rho[k] * s[k]) * 2.0 + (rho[j] * rho[j] + rho[k] * rho[k]) * m
+        J[j, k] = J[k, j] = J[j, k] - (s[j] * rho[k] + rho[j] * s[k]) - rho[j] * rho[k] * m
     total = own[2].copy()
     for i in range(3):
         for j in range(i + 1):
             total[i, j] = total[j, i] = own[2][i, j] + J[i, j]
-    return own[0] + m, own[1] + a, total
+    return own[0] + m, own[1] + (s + rho * m), total
 
 
 # ---- sums of products ----------------------------------------------------------------------------------------------

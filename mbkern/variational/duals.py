@@ -3,12 +3,11 @@
     f(q + sum of e_k d_k, ...) = f(q, ...) + sum of e_k (df/dq) d_k        e_k e_l = 0
 
 His source is compiled once more, with vectors of the core's dual numbers (:mod:`mbkern.core.number`) in the place of
-arrays; LANES partial derivatives come out of one call. What a function may do with its numbers is defined here:
-arithmetic, powers, comparisons, `min`, `max`, `abs`, and the usual functions of `math` and `numpy`. Numbers are read
-and written one by one; expressions of whole arrays do not compile, and the user is told.
+arrays; LANES partial derivatives come out of one call. What a function may do with its numbers is in
+:mod:`mbkern.chain_rule`. Numbers are read and written one by one; expressions of whole arrays do not compile, and the
+user is told.
 """
 
-import math
 import operator
 
 import numpy as np
@@ -17,26 +16,12 @@ from numba import njit, types
 from numba.extending import intrinsic, lower_cast, models, overload, overload_attribute, register_model
 
 from ..callbacks import name_of, wants_speeds
+from ..chain_rule import teach
 from ..core.number import LANES, VECTOR, Dual, chained, get, put, value_of
-from ..core.toolchain import parts
 from ..errors import StateError
-
-PLAIN = (types.Float, types.Integer)
 
 
 # ---- a plain number where a dual is wanted: no derivative ----
-# (hooks of Numba's types; here and not in the core, which has no use for them)
-def _conversion(self, typingctx, other):
-    return parts.PROMOTES if isinstance(other, PLAIN) else None
-
-
-def _common(self, typingctx, other):
-    return self if isinstance(other, PLAIN) else None
-
-
-Dual.can_convert_from, Dual.unify = _conversion, _common  # type: ignore[method-assign]
-
-
 @lower_cast(types.Float, Dual)
 @lower_cast(types.Integer, Dual)
 def _constant(context, builder, source, target, x):
@@ -45,7 +30,7 @@ def _constant(context, builder, source, target, x):
     return builder.insert_value(pair, ir.Constant(VECTOR, [0.0] * LANES), 1)
 
 
-# ---- operators ----
+# ---- operators and functions ----
 def _define_mixed(op):
     """With whole numbers; the core knows float64."""
     @overload(op)
@@ -57,126 +42,9 @@ def _define_mixed(op):
         return None
 
 
-def _define_inplace(inplace, op):
-    @overload(inplace)
-    def changed(a, b):
-        return (lambda a, b: op(a, b)) if isinstance(a, Dual) or isinstance(b, Dual) else None
-
-
-def _define_comparison(op):
-    @overload(op)
-    def compared(a, b):
-        if isinstance(a, Dual) or isinstance(b, Dual):
-            return lambda a, b: op(value_of(a), value_of(b))
-        return None
-
-
 for _op in (operator.add, operator.sub, operator.mul, operator.truediv):
     _define_mixed(_op)
-for _inplace, _op in ((operator.iadd, operator.add), (operator.isub, operator.sub), (operator.imul, operator.mul),
-                      (operator.itruediv, operator.truediv), (operator.ipow, operator.pow)):
-    _define_inplace(_inplace, _op)
-for _op in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
-    _define_comparison(_op)
-
-
-@overload(operator.pos)
-def _same(x):
-    return (lambda x: x) if isinstance(x, Dual) else None
-
-
-@overload(operator.pow)
-def _power(a, b):
-    if isinstance(a, Dual) and isinstance(b, PLAIN):
-        def by_base(a, b):
-            x = value_of(a)
-            return chained(a, x ** b, b * x ** (b - 1) if b != 0 else 0.0)
-        return by_base
-    if isinstance(a, PLAIN) and isinstance(b, Dual):
-        def by_exponent(a, b):
-            y = float(a) ** value_of(b)
-            return chained(b, y, y * math.log(a))
-        return by_exponent
-    if isinstance(a, Dual) and isinstance(b, Dual):
-        def by_both(a, b):
-            x, y = value_of(a), value_of(b)
-            z = x ** y
-            return chained(a, z, y * x ** (y - 1.0)) + chained(b, 0.0, z * math.log(x))
-        return by_both
-    return None
-
-
-# ---- functions ----
-def _define(names, value, slope):
-    """A function of one number under all its names, from its value and its derivative."""
-    value, slope = njit(value), njit(slope)
-
-    def of_dual(x):
-        if not isinstance(x, Dual):
-            return None
-
-        def computed(x):
-            v = value_of(x)
-            return chained(x, value(v), slope(v))
-        return computed
-
-    for name in names:
-        overload(name)(of_dual)
-
-
-_define((math.sin, np.sin), lambda x: math.sin(x), lambda x: math.cos(x))
-_define((math.cos, np.cos), lambda x: math.cos(x), lambda x: -math.sin(x))
-_define((math.tan, np.tan), lambda x: math.tan(x), lambda x: 1.0 + math.tan(x) ** 2)
-_define((math.asin, np.arcsin), lambda x: math.asin(x), lambda x: 1.0 / math.sqrt(1.0 - x * x))
-_define((math.acos, np.arccos), lambda x: math.acos(x), lambda x: -1.0 / math.sqrt(1.0 - x * x))
-_define((math.atan, np.arctan), lambda x: math.atan(x), lambda x: 1.0 / (1.0 + x * x))
-_define((math.sinh, np.sinh), lambda x: math.sinh(x), lambda x: math.cosh(x))
-_define((math.cosh, np.cosh), lambda x: math.cosh(x), lambda x: math.sinh(x))
-_define((math.tanh, np.tanh), lambda x: math.tanh(x), lambda x: 1.0 - math.tanh(x) ** 2)
-_define((math.exp, np.exp), lambda x: math.exp(x), lambda x: math.exp(x))
-_define((math.log, np.log), lambda x: math.log(x), lambda x: 1.0 / x)
-_define((math.sqrt, np.sqrt), lambda x: math.sqrt(x), lambda x: 0.5 / math.sqrt(x))
-_define((abs, math.fabs, np.abs), lambda x: abs(x), lambda x: 1.0 if x >= 0.0 else -1.0)
-_define((np.sign,), lambda x: np.sign(x), lambda x: 0.0)
-
-
-def _define_choice(names, first):
-    """One of two numbers: the first where `first` of their values says so."""
-    def of_duals(a, b):
-        if not (isinstance(a, Dual) or isinstance(b, Dual)):
-            return None
-        return lambda a, b: a if first(value_of(a), value_of(b)) else b
-
-    for name in names:
-        overload(name)(of_duals)
-
-
-_define_choice((max, np.maximum), njit(lambda x, y: x >= y))
-_define_choice((min, np.minimum), njit(lambda x, y: x <= y))
-
-
-def _of_two(y, x):
-    if isinstance(y, Dual) and isinstance(x, Dual):
-        def angle(y, x):
-            b, a = value_of(y), value_of(x)
-            square = a * a + b * b
-            return chained(y, math.atan2(b, a), a / square) - chained(x, 0.0, b / square)
-        return angle
-    if isinstance(y, Dual) and isinstance(x, PLAIN):
-        def angle_by_y(y, x):
-            b = value_of(y)
-            return chained(y, math.atan2(b, x), x / (x * x + b * b))
-        return angle_by_y
-    if isinstance(y, PLAIN) and isinstance(x, Dual):
-        def angle_by_x(y, x):
-            a = value_of(x)
-            return chained(x, math.atan2(y, a), -y / (a * a + y * y))
-        return angle_by_x
-    return None
-
-
-for _name in (math.atan2, np.arctan2):
-    overload(_name)(_of_two)
+teach(Dual, value_of, chained, njit(lambda x: True))
 
 
 # ---- vectors ----

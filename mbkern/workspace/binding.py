@@ -43,6 +43,8 @@ class Binding:
         Numbers of a workspace, for the method and for what all systems can do in O(N).
     idle : list of int
         Addresses of frames that nobody uses now.
+    loss_limit : float
+        From where on a loss of digits is reported; 0 for never, see `limit_loss`.
     runs : dict
         Memory of integrations that nobody uses now, by the name of the integrator, see :mod:`mbkern.integrate`.
     """
@@ -58,7 +60,7 @@ class Binding:
         self.idle: list[int] = []
         self.runs: dict[str, list[Any]] = {}
         self._frames: dict[int, Array] = {}  # all of them, by their addresses
-        self._loss_limit = 0.0
+        self.loss_limit = 0.0
 
     # ---- frames --------------------------------------------------------------------------------------------------
 
@@ -84,12 +86,12 @@ class Binding:
 
     def limit_loss(self, limit: float) -> None:
         """From where on frames report a loss of digits; 0 for never."""
-        self._loss_limit = limit
+        self.loss_limit = limit
         for frame in list(self._frames.values()):
-            frame[L.LOSS_LIMIT] = self._loss_limit
+            frame[L.LOSS_LIMIT] = self.loss_limit
 
-    def new_frame(self, size: int = 0, plan: int = 0) -> int:
-        """Address of a new frame, whose workspace has at least `size` numbers, and its plan is at that address."""
+    def new_frame(self, size: int = 0) -> int:
+        """Address of a new frame, whose workspace has at least `size` numbers."""
         size = self.block.size + max(size, self.work_size)
         try:
             frame = np.zeros(size)
@@ -97,7 +99,7 @@ class Binding:
             raise MethodError(f"this method needs {8e-9 * size:.3g} GB of memory for a tree of this shape; \"emh-ldl\" "
                               "and \"newton-euler-ldl\" need little for every tree") from None
         frame[:self.block.size] = self.block
-        frame[L.LOSS_LIMIT], frame[L.PLAN] = self._loss_limit, plan
+        frame[L.LOSS_LIMIT] = self.loss_limit
         address = frame.ctypes.data
         self._frames[address] = frame
         return address

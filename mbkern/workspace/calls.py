@@ -1,19 +1,21 @@
 """Operations called from Python: the quick way, and the way that explains.
 
-A `Call` is an operation of a system for a choice of its optional arguments. It hands arrays as they are to one compiled
-function (:mod:`mbkern.core.entry`), which looks at everything. Only when that says no, Python converts the arguments,
-tries again, and says what is wrong with them.
+A `Call` is an operation of a system for a choice of its optional arguments. Its `run` is a built-in function of Python
+(:mod:`.builtin`), which hands arrays as they are to the operation, and looks at everything. Only when that says no,
+Python converts the arguments, tries again, and says what is wrong with them.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import inputs
-from ..core import checks, entry
+from ..core import checks
 from ..errors import StateError
 from ..explain import failure
 from ..inputs import Array
@@ -21,7 +23,7 @@ from ..locks import COMPILING
 from ..methods import METHODS
 from ..operations import Argument, Operation
 from ..waits import task
-from . import places
+from . import builtin, interpreter, places
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -30,20 +32,9 @@ if TYPE_CHECKING:
 _empty = np.empty
 Answer = Any  # an array, or a tuple of them
 
-_RUN = """
-def run(t, out, {inputs}):
-    try:
-        own = pop()
-    except IndexError:
-        own = new_frame()
-    try:
-        {results} = ({new}) if out is None else out
-        code = entry(own, t, {inputs}, {results})
-    except (TypeError, ValueError):  # arguments that are not plain float64 arrays
-        code = BAD_SHAPE
-    append(own)
-    return explain(t, out, ({inputs},)) if code else ({results})
-"""
+LONG = 20_000  # numbers of a frame whose operations take so long that other threads should go on meanwhile
+
+_operation = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_double, *[ctypes.c_ssize_t] * 3)
 
 
 class Call:
@@ -57,55 +48,53 @@ class Call:
         Names of the inputs that a call gives; the optional ones may be missing.
     size : int
         Numbers of the workspace that it needs.
+    named : class of named tuples, optional
+        What `run` returns the numbers of its one result as.
 
     Attributes
     ----------
-    entry : compiled function
-        entry(frame, t, inputs ..., results ...) -> code, see :mod:`mbkern.core.entry`.
     idle : list of int
-        Addresses of its frames that nobody uses now.
+        Addresses of frames that `explain` has used.
     run : callable
         run(t, out, inputs ...): the results, an array or a tuple of arrays, in `out` where that is given.
     """
 
-    def __init__(self, system: System, operation: Operation, given: tuple[str, ...], size: int = 0) -> None:
-        self.system, self.operation = system, operation
+    def __init__(self, system: System, operation: Operation, given: tuple[str, ...], size: int = 0,
+                 named: Any = None) -> None:
+        self.system, self.operation, self._named = system, operation, named
         self.inputs = tuple([argument for argument in operation.inputs if argument.name in given])
         assert all(argument.optional for argument in operation.inputs if argument not in self.inputs)
         arrays = (*self.inputs, *operation.results)
         all_arguments = (*operation.inputs, *operation.results)
         shapes = [argument.shape_for(system.model) for argument in arrays]
         with task(operation.called, system), COMPILING:
-            function = operation.compiled.one.address
-            self.entry = entry.entry_for(tuple([len(shape) for shape in shapes]))
-        words = [function, len(self.inputs), int(operation.loses_digits), id(np.ndarray),
-                 *[all_arguments.index(argument) for argument in arrays],
-                 *[number for shape in shapes for number in shape]]
-        self._plan = np.array(words, np.int64)
-        self._size = size
-        self.idle: list[int] = []
-        self.run = self._compiled_run()
+            self._function = operation.compiled.one.address
+            self._size, self.idle = size, list[int]()
+            self.run = self._quick([all_arguments.index(argument) for argument in arrays], shapes)
 
     # ---- the quick way -------------------------------------------------------------------------------------------
 
-    def _compiled_run(self) -> Callable[..., Answer]:
-        """`run`, with as many arguments as the operation has: to collect and spread them takes a tenth of a call."""
-        inputs = ", ".join([argument.name for argument in self.inputs])
-        shapes = [result.shape_for(self.system.model) for result in self.operation.results]
-        results = ", ".join([f"result{i}" for i in range(len(shapes))])
-        new = ", ".join([f"empty({shape})" for shape in shapes])
-        names: dict[str, Any] = dict(
-            pop=self.idle.pop, append=self.idle.append, entry=self.entry, explain=self.explain,
-            new_frame=self.new_frame, empty=np.empty, BAD_SHAPE=checks.BAD_SHAPE)
-        exec(_RUN.format(inputs=inputs, results=results, new=new), names)
-        run: Callable[..., Answer] = names["run"]
-        return run
+    def _quick(self, slots: list[int], shapes: list[tuple[int, ...]]) -> Callable[..., Answer]:
+        """`run` as a built-in function; the slow one where Python's objects are not as compiled code takes them."""
+        if not interpreter.known():
+            return partial(self._explained, checks.BAD_SHAPE)
+        binding = self.system.binding
+        made: Callable[..., Answer] = builtin.function(
+            self._function, list(zip(slots, shapes, strict=True)), len(self.inputs), self._explained,
+            self.new_frame, work=binding.block.nbytes, releases=binding.block.size + self._size > LONG,
+            losses=self.operation.loses_digits, named=self._named)
+        return made
 
     def new_frame(self) -> int:
         """Address of a new frame."""
-        return self.system.binding.new_frame(self._size, self._plan.ctypes.data)
+        return self.system.binding.new_frame(self._size)
 
     # ---- the way that explains -----------------------------------------------------------------------------------
+
+    def _explained(self, code: int, t: Any, out: Any, *given: Any) -> Answer:
+        """What the quick way asks when it cannot go on."""
+        answer = self.explain(t, out, given)
+        return answer if self._named is None else self._named(*answer.tolist())
 
     def explain(self, t: Any, out: Any, given: tuple[Any, ...], depth: int = 5) -> Answer:
         """The same for any input: converts what can be converted, says what is wrong with the rest.
@@ -124,7 +113,7 @@ class Call:
             refuse_shared(answers, arrays, results, self.inputs)
         frame = self.idle.pop() if self.idle else self.new_frame()
         try:
-            code = self.entry(frame, t, *arrays, *answers)
+            code = self._evaluate(frame, t, [*arrays, *answers])
             if code == checks.LOSSY:
                 self.warn_of_loss(t, arrays, system.binding.work_of(frame), depth)
             elif code != checks.OK:
@@ -132,6 +121,18 @@ class Call:
         finally:
             self.idle.append(frame)
         return answers[0] if len(answers) == 1 else answers
+
+    def _evaluate(self, frame: int, t: float, arrays: list[Array]) -> int:
+        """Run the operation in a frame, on arrays that have been looked at."""
+        operation, binding = self.operation, self.system.binding
+        found = {argument.name: x for argument, x in zip(self.inputs, arrays, strict=False)}  # results are behind
+        given = [found.get(argument.name) for argument in operation.inputs] + arrays[len(self.inputs):]
+        words = np.array([(0, 0) if x is None else (x.ctypes.data, x.size) for x in given], np.int64)
+        code = int(_operation(self._function)(t, words.ctypes.data, frame, frame + binding.block.nbytes))
+        if code == checks.OK and operation.loses_digits and 0.0 < binding.loss_limit < loss_of(
+                binding.block, binding.work_of(frame)):
+            return checks.LOSSY
+        return code
 
     def warn_of_loss(self, t: float, arrays: list[Array], work: Array, depth: int) -> None:
         """Look into the loss of digits that the operation has found, and warn."""

@@ -25,7 +25,7 @@ def everything(t, q, a, b):
         total += q[i] ** 2
     b[0] = t * t + total - 1
     a[1, 0] = np.sinh(x) + math.cosh(y) * np.tanh(z) + math.hypot(x, y)
-    a[1, 1] = abs(-x) + max(x, 0.1) * min(y, t) + 2.0 ** x + x ** y
+    a[1, 1] = abs(-x) + max(x, 0.1) * min(y, t) + 2.0 ** x + x ** y * np.sign(z)
     if x > y:
         b[1] = x
     else:

@@ -8,7 +8,7 @@ import pytest
 
 import mbkern as mb
 from mbkern.errors import ModelError
-from mbkern.flops.diagrams import joint_of
+from mbkern.flops.diagrams import equal_chains, joint_of
 from mbkern.flops.residuals import residual
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "table1.json").read_text())["crossovers"]
@@ -49,7 +49,7 @@ def test_counted_map_is_what_each_tree_counts(n):
     found = mb.flops.selection_map(n, max_length=7, max_chains=6, source="counted")
     for c, L in ((1, 1), (1, 7), (6, 1), (3, 4), (5, 5)):
         for name, cost in found.costs.items():
-            model = mb.zoo.star(c, L, joint_of(n))
+            model = equal_chains(c, L, joint_of(n))
             assert cost[c - 1, L - 1] == mb.flops.count(model, name).total, (name, c, L)
 
 
@@ -58,7 +58,7 @@ def test_the_map_of_the_executed_printed_algorithms():
     """It is nearly the printed one: where the residuals decide, and only there, a cell changes hands."""
     executed, printed = (mb.flops.selection_map(3, 12, 12, source) for source in ("textbook", "table1-ru"))
     for c, L in ((1, 1), (1, 12), (12, 1), (7, 9)):
-        tree = mb.flops.model_structure(mb.zoo.star(c, L, joint_of(3)))
+        tree = mb.flops.model_structure(equal_chains(c, L, joint_of(3)))
         for name, formula in (("emh-ldl", "ERA"), ("dah-ldl", "TSP"), ("hzu-ldl", "OSP")):
             expected = mb.flops.formulas(tree)[formula] + residual(formula, tree)
             assert executed.costs[name][c - 1, L - 1] == expected, (name, c, L)
@@ -89,7 +89,7 @@ def test_measured_map():
 def test_own_joint():
     joint = mb.cylindrical("x")
     found = mb.flops.selection_map(2, 2, 2, source="counted", joint=joint)
-    assert found.costs["emh-ldl"][1, 1] == mb.flops.count(mb.zoo.star(2, 2, joint), "emh-ldl").total
+    assert found.costs["emh-ldl"][1, 1] == mb.flops.count(equal_chains(2, 2, joint), "emh-ldl").total
 
 
 @pytest.mark.parametrize("n", [1, 3, 5])

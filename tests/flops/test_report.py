@@ -135,6 +135,17 @@ def test_claims_can_fail():
     assert Study(tuple(made_up(lambda N: N)))._growth("", "dah", 1, ("chain",), 3).verdict == "not measured"
 
 
+def test_a_study_in_parts(tmp_path):
+    """What is measured again replaces its panel and no other, also after a detour by a file."""
+    first = Study((*made_up(lambda N: 7.0 * N, family="carousel"), *made_up(lambda N: 3.0 * N, dofs=2)))
+    first.save(tmp_path / "parts" / "scaling.csv")
+    again = Study.read(tmp_path / "parts" / "scaling.csv")
+    assert again == first
+    result = again.updated(Study(tuple(made_up(lambda N: 5.0 * N, dofs=2) + made_up(lambda N: N, dofs=1))))
+    assert [(m.family, m.dofs) for m in result.measurements[::5]] == [("chain", 1), ("chain", 2), ("carousel", 1)]
+    assert [result.times(*panel, "emh-ldl")[1][0] for panel in (("chain", 2), ("carousel", 1))] == [20.0, 28.0]
+
+
 def test_growth_is_judged_by_steps_where_there_are_some():
     """A call of 5 us hides linear growth from evaluations, not from steps."""
     points = made_up(lambda N: 5000.0 + 90.0 * N)

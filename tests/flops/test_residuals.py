@@ -12,13 +12,13 @@ from mbkern.flops import FORMULAS, residuals
 from mbkern.flops.residuals import EXECUTED, residual
 
 terms = cache(residuals.terms)  # executes an algorithm on 40 trees
-TREES = [mb.zoo.random_tree(1 + seed % 9, seed=1000 + seed) for seed in range(50)]
+TREES = [mb.zoo.random_tree(1 + seed % 9, seed=1000 + seed) for seed in range(300)]
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_counts_are_the_formulas_and_the_stated_residuals(formula):
-    """50 trees for each of the six formulas: 300 counts, exactly."""
-    for model in TREES:
+    """300 trees, 50 of them for each of the six formulas, exactly."""
+    for model in TREES[list(FORMULAS).index(formula)::len(FORMULAS)]:
         counted = mb.flops.count(model, EXECUTED[formula], level="textbook").total
         stated = residual(formula, mb.flops.model_structure(model))
         assert counted == mb.flops.table1(model)[formula] + stated, model.name
@@ -39,7 +39,7 @@ def test_several_bodies_on_the_ground(formula):
     assert counted == mb.flops.table1(model)[formula] + residual(formula, mb.flops.model_structure(model))
 
 
-@pytest.mark.parametrize(("formula", "bound"), [("DAH", 0.04), ("HZU", 0.032), ("TSP", 0.1), ("OSP", 0.016)])
+@pytest.mark.parametrize(("formula", "bound"), [("DAH", 0.022), ("HZU", 0.032), ("TSP", 0.08), ("OSP", 0.016)])
 def test_the_reductions_are_near_their_formulas(formula, bound):
     """Dense composites and a dense M^-1 were 42 to 73 % above DAH."""
     for model in (mb.zoo.pipelayer(), mb.zoo.chain(10), mb.zoo.carousel(12),
@@ -70,6 +70,7 @@ def test_the_page_of_the_documentation_is_what_is_executed():
     page = (Path(__file__).parents[2] / "docs" / "theory" / "flops.md").read_text()
     for formula in FORMULAS:
         assert terms(formula).to_markdown() in page, "python -m mbkern.flops.residuals > docs/theory/flops.md"
+    assert residuals.percentages() in page
     assert not re.search(r":mod:|:func:", page)
 
 

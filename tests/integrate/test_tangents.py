@@ -172,6 +172,7 @@ def everything(t, q, p, u, out):
     out[1] = max(math.tanh(u[0]), -0.5) - abs(u[1]) * np.sqrt(1.0 + q[1] * q[1]) + min(p[0], 1) * 2 ** p[1]
     if q[0] > 0.1 and len(out) == out.shape[0]:
         out[1] -= math.log(2.0 + np.sin(q[0])) ** 0.5 / 2 + math.atan2(q[1], p[1] + 3)
+        out[0] += np.hypot(q[1], p[0]) * np.sign(u[1])
 
 
 def test_duals_derive_what_a_function_computes():

@@ -1,9 +1,11 @@
 """What a `Stepper` calls: a few steps at once. And joint forces that are held from one call to the next."""
 
-from ...core.checks import LIMIT, beyond
-from ...core.jit import checked, exact
+from ...core.arguments import OPERATION
+from ...core.checks import LIMIT, OK, beyond
+from ...core.jit import c_function, checked, exact
 from ...core.layout import AT_LOADS, HAS_TAU, HEADER
 from ...core.number import array_at, get, put, whole
+from ...core.operations import argument
 from .common import at, copy
 from .plan import (
     ACCEPTED, BAD_START, DONE, DOPRI5, FINISHED, FRESH, GOAL, LEG_END, METHOD, MORE, N, SPLIT, STEP_SIZE, T, T0, T_END,
@@ -13,6 +15,7 @@ from .places import plan_at
 from .run import run
 
 FEW = 100  # steps that are over before anybody has pressed ctrl-C
+STOPPED = 100  # added to a code of :mod:`.plan`, to tell it from those of :mod:`mbkern.core.checks`
 
 
 @exact
@@ -43,13 +46,13 @@ def aim(plan, num):
     return num[LEG_END] != num[T]
 
 
-@checked
-def advance(address, n, tau, q, p):
-    """n steps with joint forces tau (those from before when it is empty), and the state to q and p.
+@exact
+def advanced(address, n, tau):
+    """n steps with joint forces tau (those from before when it is empty).
 
     FINISHED; or another code of :mod:`.plan`: MORE when Python has to go on to the GOAL, or to say why it cannot.
     """
-    plan, num, work = plan_at(address)
+    plan, num, _ = plan_at(address)
     if tau.shape[0] > 0 and not held(plan, tau):
         return BAD_START
     if plan[METHOD] == DOPRI5:
@@ -66,7 +69,17 @@ def advance(address, n, tau, q, p):
         code = run(address, n)
         if code != MORE or plan[ACCEPTED] < plan[GOAL]:
             return code
-    nq = plan[SPLIT]
-    copy(work, at(plan, Y), q, 0, nq)
-    copy(work, at(plan, Y) + nq, p, 0, plan[N] - nq)
     return FINISHED
+
+
+@c_function(OPERATION)
+def advance(n, arguments, address, unused):
+    """n steps of the plan at `address` as an operation: of tau, optional, the new q and p. OK, or STOPPED + a code."""
+    code = advanced(address, int(n), argument(arguments, 0))
+    if code != FINISHED:
+        return STOPPED + code
+    plan, _, work = plan_at(address)
+    nq = plan[SPLIT]
+    copy(work, at(plan, Y), argument(arguments, 1), 0, nq)
+    copy(work, at(plan, Y) + nq, argument(arguments, 2), 0, plan[N] - nq)
+    return OK
