@@ -1,6 +1,6 @@
 """Exact derivatives: `jacobian_rhs` against Pinocchio's `computeABADerivatives`, products against `rhs`, batches.
 
-    python bench/derivatives.py [--quick] [--write]
+    python bench/derivatives.py [--quick] [--write] [--part chains | trees | growth]
 
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn. "Compiled"
 is a loop in Numba code over `system.njit("jacobian_rhs")`; all else is called from Python, ours with `out=`. Batches
@@ -95,41 +95,55 @@ def by_differences():
     return ratio(times, "mujoco", "ours")
 
 
-def main():
-    options = arguments("exact derivatives against Pinocchio's", publishes=True)
-    rows, growth = [], {}
-    repeats = 7 if options.quick else 31
-    for family, make in FAMILIES.items():
-        for n in (7, 30) if options.quick else (7, 30, 100):
-            model = make(n)
-            q, u = model.random_state(seed=1)
-            calls = our_calls(model, q, u) | pinocchio_calls(model, q, u)
-            times = interleaved(calls, repeats, clock=time.thread_time)
-            times["compiled"] = times["compiled"] / TURNS
-            us = {name: 1e6 * float(np.median(t)) for name, t in times.items()}
-            rows.append([
-                family, n, f"{us['jacobian_rhs']:.1f}", f"{us['computeABADerivatives']:.1f}",
-                f"{ratio(times, 'jacobian_rhs', 'computeABADerivatives'):.2f}",
-                f"{ratio(times, 'compiled', 'computeABADerivatives'):.2f}", f"{ratio(times, 'loop', 'batch'):.1f}",
-                *(f"{ratio(times, name, 'rhs'):.1f}" for name in ("jacobian_rhs", "jvp", "vjp")),
-                f"{ratio(times, 'derivatives_accelerations', 'computeABADerivatives'):.2f}",
-                f"{ratio(times, 'derivatives_inverse_dynamics', 'computeRNEADerivatives'):.2f}"])
-    table = markdown([
-        "tree of hinges", "N", "`jacobian_rhs`, us", "`pin.computeABADerivatives`, us", "ratio from Python",
-        "ratio compiled", "batch, times faster than a loop of Pinocchio's", "`jacobian_rhs` / `rhs`", "`jvp` / `rhs`",
-        "`vjp` / `rhs`", "`derivatives_accelerations` / pin",
-        "`derivatives_inverse_dynamics` / `pin.computeRNEADerivatives`"], rows)
-    for n in (30, 100) if options.quick else (30, 100, 300):
+HEADER = [
+    "tree of hinges", "N", "`jacobian_rhs`, us", "`pin.computeABADerivatives`, us", "ratio from Python",
+    "ratio compiled", "batch, times faster than a loop of Pinocchio's", "`jacobian_rhs` / `rhs`", "`jvp` / `rhs`",
+    "`vjp` / `rhs`", "`derivatives_accelerations` / pin",
+    "`derivatives_inverse_dynamics` / `pin.computeRNEADerivatives`"]
+
+
+def family_table(family, sizes, repeats):
+    """One kind of tree, all sizes."""
+    rows = []
+    for n in sizes:
+        model = FAMILIES[family](n)
+        q, u = model.random_state(seed=1)
+        calls = our_calls(model, q, u) | pinocchio_calls(model, q, u)
+        times = interleaved(calls, repeats, clock=time.thread_time)
+        times["compiled"] = times["compiled"] / TURNS
+        us = {name: 1e6 * float(np.median(t)) for name, t in times.items()}
+        rows.append([
+            family, n, f"{us['jacobian_rhs']:.1f}", f"{us['computeABADerivatives']:.1f}",
+            f"{ratio(times, 'jacobian_rhs', 'computeABADerivatives'):.2f}",
+            f"{ratio(times, 'compiled', 'computeABADerivatives'):.2f}", f"{ratio(times, 'loop', 'batch'):.1f}",
+            *(f"{ratio(times, name, 'rhs'):.1f}" for name in ("jacobian_rhs", "jvp", "vjp")),
+            f"{ratio(times, 'derivatives_accelerations', 'computeABADerivatives'):.2f}",
+            f"{ratio(times, 'derivatives_inverse_dynamics', 'computeRNEADerivatives'):.2f}"])
+    return markdown(HEADER, rows)
+
+
+def growth_table(sizes):
+    """How the time grows with the number of bodies, and what differences take."""
+    growth = {}
+    for n in sizes:
         model = mb.zoo.chain(n)
         q, u = model.random_state(seed=1)
         call = our_calls(model, q, u)["jacobian_rhs"]
-        growth[n] = float(np.median(interleaved({"jacobian_rhs": call}, 7, clock=time.thread_time)["jacobian_rhs"]))
+        growth[n] = float(np.median(interleaved({"jacobian_rhs": call}, 15, clock=time.thread_time)["jacobian_rhs"]))
     exponent = np.polyfit(np.log(list(growth)), np.log(list(growth.values())), 1)[0]
-    table += (f"\n\nThe time of `jacobian_rhs` grows as N^{exponent:.2f} for chains of {', '.join(map(str, growth))}; "
-              f"MuJoCo's `mjd_transitionFD`, by differences, takes {by_differences():.0f} times as long for a chain of "
-              "30 hinges.")
-    publish(options, PAGE, "bench/derivatives.py kernels", table, COMMAND)
+    return (f"The time of `jacobian_rhs` grows as N^{exponent:.2f} for chains of {', '.join(map(str, growth))}; "
+            f"MuJoCo's `mjd_transitionFD`, by differences, takes {by_differences():.0f} times as long for a chain of "
+            "30 hinges.")
 
 
 if __name__ == "__main__":
-    main()
+    tables = {
+        "bench/derivatives.py chains": lambda: family_table("chain", sizes, repeats),
+        "bench/derivatives.py trees": lambda: family_table("binary tree", sizes, repeats),
+        "bench/derivatives.py growth": lambda: growth_table((30, 100) if options.quick else (30, 100, 300))}
+    options = arguments("exact derivatives against Pinocchio's", publishes=True,
+                        parts=[mark.split()[1] for mark in tables])
+    repeats, sizes = (7, (7, 30)) if options.quick else (31, (7, 30, 100))
+    for mark, make in tables.items():
+        if options.part in (None, mark.split()[1]):
+            publish(options, PAGE, mark, make(), f"{COMMAND} --part {mark.split()[1]}")

@@ -1,6 +1,6 @@
 """Derivatives along runs: tangents, gradients by the adjoint, and Newton's iteration with exact Jacobians.
 
-    python bench/trajectories.py [--quick] [--write]
+    python bench/trajectories.py [--quick] [--write] [--part tangents | gradients | stiff]
 
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn.
 
@@ -91,15 +91,17 @@ def row_of_stiff(n, stiffness, repeats):
             f"{by_differences().nfev} by differences", f"{ratio(times, 'exact', 'differences'):.2f} of the time"]
 
 
-def main():
-    options = arguments("derivatives along runs", publishes=True)
-    repeats = 3 if options.quick else 11
-    sizes = (2, 7) if options.quick else (2, 7, 30)
-    rows = [row_of_tangents(n, integrator, repeats) for integrator in ("rk4", "gauss4") for n in sizes]
-    rows += [row_of_gradients(n, integrator, repeats) for integrator in ("rk4", "dopri5", "gauss4") for n in sizes]
-    rows += [row_of_stiff(n, stiffness, repeats) for n in sizes for stiffness in (10.0, 1e4, 1e6)]
-    publish(options, PAGE, "bench/trajectories.py runs", markdown(["what", "cost", "beside"], rows), COMMAND)
-
-
 if __name__ == "__main__":
-    main()
+    tables = {
+        "bench/trajectories.py tangents": lambda: [
+            row_of_tangents(n, integrator, repeats) for integrator in ("rk4", "gauss4") for n in sizes],
+        "bench/trajectories.py gradients": lambda: [
+            row_of_gradients(n, integrator, repeats) for integrator in ("rk4", "dopri5", "gauss4") for n in sizes],
+        "bench/trajectories.py stiff": lambda: [
+            row_of_stiff(n, stiffness, repeats) for n in sizes for stiffness in (10.0, 1e4, 1e6)]}
+    options = arguments("derivatives along runs", publishes=True, parts=[mark.split()[1] for mark in tables])
+    repeats, sizes = (3, (2, 7)) if options.quick else (11, (2, 7, 30))
+    for mark, make in tables.items():
+        part = mark.split()[1]
+        if options.part in (None, part):
+            publish(options, PAGE, mark, markdown(["what", "cost", "beside"], make()), f"{COMMAND} --part {part}")

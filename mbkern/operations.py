@@ -81,6 +81,8 @@ class Operation:
     room : str
         "" when the scratch of all operations suffices, or which function of :mod:`mbkern.core.tangents` tells how many
         numbers its workspace has, from the block.
+    alone_from : int
+        From so many dofs on a batch goes state by state: what LANES of them need does not fit the cache. 0: never.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Operation:
     with_wrenches: str = ""
     method: str = ""
     room: str = ""
+    alone_from: int = 0
 
     def work_size(self, block: Any) -> int:
         """Numbers of a workspace for it."""
@@ -235,7 +238,7 @@ OPERATIONS = _table(
               "jacobian_dot_u", (Q, U, FRAME), (result("a", (6,), _SIX),), pivots=False),
     Operation("jacobian_rhs", "derivatives of (u, pdot) by (q, p), q along its tangent", "derivative_operations",
               "jacobian_rhs", (Q, P, WRENCH), (result("A", ("2 nv", "2 nv"), "[[u_q, u_p], [pdot_q, pdot_p]]"),),
-              room="tangents_size"),
+              room="tangents_size", alone_from=40),
     Operation("jvp", "that matrix times directions", "derivative_operations", "jvp", (Q, P, DQ, DP, WRENCH),
               (result("du", ("k", "nv"), "changes of u"), result("dpdot", ("k", "nv"), "changes of pdot")),
               room="tangents_size"),

@@ -51,10 +51,10 @@ def test_any_number_of_columns_fits_the_lanes(n):
     assert_close(A.matrix, tangents[:, :2 * n], TOLERANCE, "matrix")
 
 
-@pytest.mark.parametrize("make, n", [("chain", 59), ("chain", 60), ("binary_tree", 100), ("binary_tree", 101),
+@pytest.mark.parametrize("make, n", [("chain", 59), ("chain", 320), ("chain", 321), ("binary_tree", 101),
                                      ("carousel", 21)])
 def test_pairs_and_sweeps_meet_at_their_limits(make, n):
-    """Up to 100 dofs near to the root go by pairs, others by sweeps; products always by sweeps."""
+    """Up to 320 dofs go by pairs, more by sweeps; products always by sweeps."""
     model = getattr(mb.zoo, make)(n)
     system, (q, u) = mb.System(model), model.random_state(seed=1)
     p, (x, y) = system.momenta(q, u), np.random.default_rng(1).normal(size=(2, model.nv))
@@ -62,6 +62,21 @@ def test_pairs_and_sweeps_meet_at_their_limits(make, n):
     # rounding times the condition of the mass matrix, which is 1e5 for these chains
     assert_close(A @ np.concatenate([x, y]), np.concatenate(system.jvp(q, p, x, y)), 1e-9, "jvp")
     assert_close(A.T @ np.concatenate([x, y]), np.concatenate(system.vjp(q, p, x, y)), 1e-9, "vjp")
+
+
+@pytest.mark.parametrize("make, n", [("chain", 11), ("binary_tree", 13), ("chain", 41)])
+def test_batches_have_the_bits_of_single_states(make, n):
+    """On lanes and, from 40 dofs on, state by state; what has no result is NaN and leaves the others alone."""
+    model = getattr(mb.zoo, make)(n)
+    system, rng = mb.System(model), np.random.default_rng(n)
+    Q, P = rng.normal(size=(2, 6, n))
+    P[2, 0] = np.nan
+    found, status = system.jacobian_rhs_batch(Q, P, return_status=True)
+    for k, (q, p) in enumerate(zip(Q, P, strict=True)):
+        if k == 2:
+            assert status[k] != 0 and np.isnan(found[k]).all()
+        else:
+            assert status[k] == 0 and np.array_equal(found[k], system.jacobian_rhs(q, p).matrix)
 
 
 def test_a_workspace_that_is_too_small_is_refused():

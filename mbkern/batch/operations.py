@@ -62,13 +62,16 @@ class BatchCall:
         # rough: what has many results takes longer
         self._weight = max(1.0, sum(self._columns) / max(1, model.nq + model.nv))
         self._others = [(j, math.prod(_of_one(operation.inputs[j], model))) for j in range(1, self._inputs)]
+        self._alone = 0 < operation.alone_from <= model.nv
         self._entry = kernels.ROWS[self._inputs + len(operation.results)]
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
 
     @cached_property
     def _function(self) -> tuple[int, int]:
-        """Addresses of the operation on lanes and of the block."""
+        """Addresses of the operation, on lanes unless states go one by one, and of the block."""
         with task(f"{self.operation.called}_batch", self.system):
+            if self._alone:
+                return self.operation.compiled.one.address, self.system.binding.block.ctypes.data
             return self.operation.compiled.lanes.address, self.system.binding.lane_block.ctypes.data
 
     @cached_property
@@ -97,6 +100,7 @@ class BatchCall:
         function, block = self._function if varied is None else self._varied_function
         seconds = self._weight * system.binding.seconds_a_state
         workers, step, one_call = _shares(seconds, total, thread_pool.count(threads))
+        step = -step if self._alone and varied is None else step
         own = NO_LANES if varied is None else memory.own_block(system, workers)
         buffers, job = memory.lend(self._pool, self._size, workers)
         entry, bad = self._entry, 0

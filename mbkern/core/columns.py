@@ -9,6 +9,9 @@ time. The recursion is written once, for *a column number*:
     one_hot(a, k)              1 in column k, 0 in all others
     get_columns, put_columns   to and from the array a: columns 0 .. count - 1 at place i, i + step, i + 2 step, ...
     get_element, put_element   one number of a row of columns, which begins at a place of what `wide` has given
+    put_block                  four rows of columns, transposed: column k to four places from i + stride k on
+    equal_to(x, a)             1 in the columns where x is the whole number a, 0 in all others
+    largest, smallest          of the whole numbers in all columns
 
 `tail(a, i)` is the array from place i on, as it is.
 """
@@ -36,6 +39,19 @@ if PLAIN:
         if count > 0:
             array[i] = x
 
+    def put_block(array, i, stride, rows, count, x):
+        for r in range(rows if count > 0 else 0):
+            array[i + r] = x[r]
+
+    def equal_to(x, a):
+        return 1.0 if x == a else 0.0
+
+    def largest(array, x):
+        return int(x)
+
+    def smallest(array, x):
+        return int(x)
+
     def get_element(array, many, row, k):
         return many[row + k]
 
@@ -48,7 +64,7 @@ else:
     from numba.extending import intrinsic
 
     from .constants import ALIGNMENT
-    from .number import LANES, VECTOR, WIDTHS, _splat, lanes
+    from .number import LANES, VECTOR, WIDTHS, _splat, lanes, transposed
     from .toolchain import parts
 
     UNKNOWN = 2**31  # length of an array that nobody asks for
@@ -169,6 +185,64 @@ else:
                     _store_each(builder, data, args[1:])
             return context.get_dummy_value()
         return types.void(array, types.intp, types.intp, types.intp, lanes), codegen
+
+    @intrinsic
+    def put_block(typingctx, array, i, stride, rows, count, x):
+        """The first `count` columns of the first `rows` of four column numbers, each to places side by side."""
+        def codegen(context, builder, sig, args):
+            data, (at, stride, rows, count) = _data(context, builder, sig, args), args[1:5]
+            given = [builder.extract_value(args[5], k) for k in range(4)]
+            if array.ndim == 2:
+                for k, number in enumerate(given):
+                    wanted = builder.and_(builder.icmp_signed("<", _word(k), rows),
+                                          builder.icmp_signed(">", count, _word(0)))
+                    with builder.if_then(wanted):
+                        place = builder.mul(builder.add(at, _word(k)), _word(LANES))
+                        builder.store(number, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
+                return context.get_dummy_value()
+            all_rows, all_columns = (builder.icmp_signed("==", x, _word(LANES)) for x in (rows, count))
+            with builder.if_else(builder.and_(all_rows, all_columns)) as (full, part):
+                with full:
+                    place = at
+                    for number in transposed(builder, given):
+                        builder.store(number, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
+                        place = builder.add(place, stride)
+                with part:
+                    for k, number in enumerate(given):
+                        with builder.if_then(builder.icmp_signed("<", _word(k), rows)):
+                            _store_each(builder, data, (builder.add(at, _word(k)), stride, count, number))
+            return context.get_dummy_value()
+        return types.void(array, types.intp, types.intp, types.intp, types.intp, x), codegen
+
+    @intrinsic
+    def equal_to(typingctx, x, a):
+        """1 in the columns where x is the whole number a, 0 in all others."""
+        def codegen(context, builder, sig, args):
+            wanted = _splat(builder, builder.sitofp(args[1], ir.DoubleType()))
+            return builder.uitofp(builder.fcmp_ordered("==", args[0], wanted), VECTOR)
+        return lanes(lanes, types.intp), codegen
+
+    def _extreme(builder, sign, array, x):
+        """Largest or smallest of the columns of x, as an integer."""
+        found = builder.extract_element(x, ir.Constant(ir.IntType(32), 0))
+        for lane in range(1, LANES if array.ndim == 1 else 1):
+            other = builder.extract_element(x, ir.Constant(ir.IntType(32), lane))
+            found = builder.select(builder.fcmp_ordered(sign, other, found), other, found)
+        return builder.fptosi(found, _word_type())
+
+    @intrinsic
+    def largest(typingctx, array, x):
+        """Largest of the whole numbers in all columns."""
+        def codegen(context, builder, sig, args):
+            return _extreme(builder, ">", array, args[1])
+        return types.intp(array, lanes), codegen
+
+    @intrinsic
+    def smallest(typingctx, array, x):
+        """Smallest of the whole numbers in all columns."""
+        def codegen(context, builder, sig, args):
+            return _extreme(builder, "<", array, args[1])
+        return types.intp(array, lanes), codegen
 
     def _element(context, builder, sig, args):
         """Pointer to number args[3] of the row at args[2] of the array args[1] of columns, for numbers of args[0]."""

@@ -9,8 +9,10 @@ The first three begin with the sweeps of :mod:`.speeds`, which leave joint speed
 with those of :mod:`.newton_euler`; joint forces need no elimination.
 """
 
+from .extended import backward
+from .jacobian_pairs import are_few
 from .jacobian_products import jvp_rows, vjp_rows
-from .jacobian_rhs import jacobian, prepare, prepare_without_pivots
+from .jacobian_rhs import jacobian, only_single_dofs, prepare, prepare_without_pivots
 from .jit import inline, kernel
 from .layout import NV, forces_at, speeds_at
 from .newton_euler import sweeps
@@ -26,9 +28,27 @@ def swept(block, q, p, work):
     put_speeds(block, q, p, work)
 
 
+@kernel
+def eliminated(block, q, p, work):
+    """The same without joint speeds."""
+    backward(block, q, p, work)
+
+
+@inline
+def begun(block, q, p, wrench, work):
+    """What the derivatives begin with; trees of single dofs get their joint speeds later (:mod:`.single_dofs`)."""
+    if wrench.shape[0] == 0 and only_single_dofs(block):
+        eliminated(block, q, p, work)
+    else:
+        swept(block, q, p, work)
+
+
 @inline
 def jacobian_rhs(block, q, p, wrench, A, work):
-    swept(block, q, p, work)
+    if are_few(block):
+        begun(block, q, p, wrench, work)
+    else:
+        swept(block, q, p, work)
     jacobian(block, q, wrench, A, work)
 
 
@@ -41,13 +61,13 @@ def rows_in(x, block):
 
 @inline
 def jvp(block, q, p, dq, dp, wrench, du, dpdot, work):
-    swept(block, q, p, work)
+    begun(block, q, p, wrench, work)
     jvp_rows(block, q, wrench, dq, dp, rows_in(dq, block), du, dpdot, work)
 
 
 @inline
 def vjp(block, q, p, u_weights, pdot_weights, wrench, gq, gp, work):
-    swept(block, q, p, work)
+    begun(block, q, p, wrench, work)
     vjp_rows(block, q, wrench, u_weights, pdot_weights, rows_in(u_weights, block), gq, gp, work)
 
 

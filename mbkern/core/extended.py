@@ -456,7 +456,13 @@ def carried_by_chain(block, c, w, kw, work):
 @inline
 def carried(block, c, w, kw, spins, work):
     """The same for a node of any place: offset, spin if there is one, tilt and turn."""
-    (u, o), g = get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY)
+    return placed(block, c, w, get_pair(work, kw + W_V), get3(work, kw + W_GRAVITY), spins, work)
+
+
+@inline
+def placed(block, c, w, v, g, spins, work):
+    """A motion and a vector of the parent at a node that stands still."""
+    u, o = v
     u = minus_cross(u, get3(block, c + PLACE_RHO), o)
     if spins:
         co, si = get(block, c + SPIN), -get(block, c + SPIN + 1)

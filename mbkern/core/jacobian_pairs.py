@@ -1,250 +1,223 @@
-"""The Jacobian of shallow trees of single dofs, from pairs of dofs on one way to the root: O(N^2 depth).
+"""The Jacobian of trees of single dofs, from pairs of dofs on one way to the root.
 
-With the rows of :mod:`.variations`, b above a standing for an ancestor of a:
+With the rows of :mod:`.single_dofs`, S and U divided by the root of the pivot, Mass = L^T L. For every dof b a momentum
+phi goes up to the root, and a second one, psi, of a unit push; at each dof c above b and at b itself
 
-    L_ab = U_a . S_b / D_a,  L_aa = 1               b above a: Mass = L^T D L
-    Y_ab = U_a . drift_b                            b above a
-    Y_ab = S_a . phi                                b below a, or a itself; phi as in :mod:`.tangents`
-    T    = L^-1,   T_ab = -sum of L_ac T_cb         over c above a, up to b
+    Z_cb = S_c . phi,    E_cb = drift_c . phi + sway_c . F_b,     then   phi -= U_c Z_cb         phi begins with load_b
+    V_cb = S_c . psi,                                             then   psi -= U_c V_cb         V_bb = L_bb^-1
 
-so that Y = T^T dp/dq, and with E = dpdot/dq at constant u, E_ab = drift_b . load_a + sway_b . F_a, b above a or a:
+so that V = L^-T, and Z = V^T dp/dq in the places c above b. Where b is above c, Y_cb = U_c . drift_b, and Y = Z else:
 
-    du/dp = T D^-1 T^T      du/dq = -T D^-1 Y      dpdot/dq = E - Y^T D^-1 Y      dpdot/dp = -(du/dq)^T
+    du/dp = V^T V      du/dq = -V^T Y      dpdot/dq = E - Z^T Z (b above c: of E and Z)      dpdot/dp = -(du/dq)^T
 
-All are sums over dofs above or below, rows of tables times numbers; of what is symmetric one half is computed. Columns
-lie side by side in column numbers (:mod:`.columns`), four of which are a tile, summed up in registers. Dofs are taken
-in the order of a walk through the tree: those above are then a list, and those below follow each other.
+Since phi has lost what the dofs below c take, the last product needs dofs above alone. Columns lie side by side in
+column numbers (:mod:`.columns`); products are summed up in registers, tiles of four rows and two column numbers. Which
+dofs a sum runs over is a list: those above any of the four rows, the numbers of all others being zero.
 """
 
-from .columns import get_columns, get_element, one_hot, put_columns, put_element, wide, width
-from .jit import inline, kernel
-from .layout import NV, add_to_pair, get3, get_pair, put_pair
-from .number import accessor, fma, get, put, whole
-from .spatial import ZERO6, axpy6, dot6
-from .variations import (
-    D_BEFORE, D_DRIFT, D_F, D_IMPULSE, D_LOAD, D_PIVOT, D_S, D_SPIN, D_START, D_SWAY, D_U, DOF, dof_variation,
+from .columns import (
+    equal_to, get_columns, get_element, largest, one_hot, put_block, put_columns, smallest, wide, width,
 )
+from .jit import inline, kernel
+from .layout import NV, get3, get_pair
+from .number import accessor, fma, get, put, whole
+from .single_dofs import (
+    SINGLE, SINGLE_BEFORE, SINGLE_DEPTH, SINGLE_DRIFT, SINGLE_F, SINGLE_LISTED, SINGLE_LOAD, SINGLE_MARK, SINGLE_OWN,
+    SINGLE_S, SINGLE_SCALE, SINGLE_SWAY, SINGLE_U,
+)
+from .spatial import axpy6, dot6, scale6
 from .vec3 import dot
 
-MOST_PAIRS = 100  # dofs: their tables fit the memory of the sets (:mod:`.tangents`)
-PAIR_DEPTH = 30  # on average: beyond, sweeps are quicker
-TILE = 4
-# in the rows of dofs, where trees of single dofs have no spinning rotors: number of dofs from the root on; k-th dof of
-# the walk; dofs of the subtree; where the next child comes in the walk; k-th dof of a way from the root, and a factor
-D_DEPTH, D_ORDER, D_SIZE, D_NEXT, D_WAY, D_FACTOR = (D_SPIN + k for k in range(6))
+MOST_PAIRS = 320  # dofs: beyond, the products, O(N^3), take longer than sweeps
+TILE = 4  # rows
+SIDE_BY_SIDE = 2  # column numbers
 
-get4, put4 = accessor(TILE)
+get2, put2 = accessor(SIDE_BY_SIDE)
 
 
 @inline
-def is_shallow(block, work):
-    """Whether dofs are few and near to the root."""
-    nv, rows, total = whole(block, NV), dof_variation(block, 0), 0
-    for a in range(nv if nv <= MOST_PAIRS else 0):
-        d = rows + DOF * a
-        before = whole(work, d + D_BEFORE)
-        depth = 1 + (whole(work, rows + DOF * before + D_DEPTH) if before < nv else 0)
-        put(work, d + D_DEPTH, 1.0 * depth)
-        total += depth
-    return nv <= MOST_PAIRS and total <= PAIR_DEPTH * nv
+def are_few(block):
+    """Whether there are so few dofs that pairs are the quicker way."""
+    return whole(block, NV) <= MOST_PAIRS
+
+
+@inline
+def columns_of(nv, wide_set):
+    """Column numbers in a row of a table: whole tiles."""
+    step = TILE if wide_set < TILE else SIDE_BY_SIDE * wide_set
+    return (nv + step - 1) // step * step // wide_set
+
+
+@inline
+def tables_size(nv, wide_set):
+    """Column numbers of all tables."""
+    return 4 * nv * columns_of(nv, wide_set) + nv + SIDE_BY_SIDE + 1
 
 
 @kernel
 def pairs(nv, rows, at, out, work):
     """All of the matrix but what springs and dampers add; `rows` are those of dofs, the tables begin at place `at`."""
-    many, columns = wide(work, at), (nv + TILE * width(work) - 1) // (TILE * width(work)) * TILE
-    L, Y, T, E = 0, nv * columns, 2 * nv * columns, 3 * nv * columns
-    above, phi = 4 * nv * columns, 4 * nv * columns + nv + 1
-    put_walk(nv, rows, work)
-    for a in range(nv + 1):
-        put(many, above + a, 0.0)
+    many, columns = wide(work, at), columns_of(nv, width(work))
+    size = nv * columns
+    Z, Y, V, E, above = 0, size, 2 * size, 3 * size, 4 * size + SIDE_BY_SIDE
+    for k in range(4 * size + SIDE_BY_SIDE):
+        put(many, k, 0.0)
+    put(many, above + nv, 0.0)
     for g in range((nv + width(work) - 1) // width(work)):
-        put_pairs(nv, rows, g, columns, L, Y, E, above, phi, many, work)
-    put_curvature(nv, rows, columns, Y, E, many, out, work)
-    put_inverse(nv, rows, columns, L, T, many, work)
-    put_rates(nv, rows, columns, L, Y, T, many, out, work)
+        put_upward(nv, rows, g, columns, Z, V, E, many, work)
+        put_downward(nv, rows, g, columns, Z, Y, above, many, work)
+    for first in range(0, nv, TILE):
+        count = list_above(rows, first, min(nv, first + TILE), columns, work)
+        straight = whole(work, rows + SINGLE * (min(nv, first + TILE) - 1) + SINGLE_DEPTH) == count
+        straight = straight and count == min(nv, first + TILE)
+        put_rates(nv, rows, first, columns, count, straight, V, Y, many, out, work)
+        put_symmetric(nv, rows, first, columns, count, straight, V, V, 1.0, nv, many, out, work)
+        put_symmetric(nv, rows, first, columns, count, straight, Z, E, -1.0, 2 * nv * nv, many, out, work)
+
+
+# ---- recursions ----
+@inline
+def gathered3(work, at, count):
+    """Three numbers at `at` of the rows of as many dofs, a column each."""
+    return (get_columns(work, at, SINGLE, count), get_columns(work, at + 1, SINGLE, count),
+            get_columns(work, at + 2, SINGLE, count))
 
 
 @inline
-def put_walk(nv, rows, work):
-    """Sizes of subtrees, and the order of a walk in which every subtree is in one piece."""
-    for a in range(nv):
-        put(work, rows + DOF * a + D_SIZE, 1.0)
-    for a in range(nv - 1, -1, -1):
-        before = whole(work, rows + DOF * a + D_BEFORE)
-        if before < nv:
-            size = rows + DOF * before + D_SIZE
-            put(work, size, get(work, size) + get(work, rows + DOF * a + D_SIZE))
-    first = 0
-    for a in range(nv):
-        d = rows + DOF * a
-        before, size, place = whole(work, d + D_BEFORE), whole(work, d + D_SIZE), first
-        if before < nv:
-            place = whole(work, rows + DOF * before + D_NEXT)
-            put(work, rows + DOF * before + D_NEXT, 1.0 * (place + size))
-        else:
-            first += size
-        put(work, d + D_NEXT, 1.0 * (place + 1))
-        put(work, rows + DOF * place + D_ORDER, 1.0 * a)
-
-
-# ---- products of related dofs ----
-@inline
-def gathered3(work, at, step, count):
-    """Three numbers at `at` of as many rows, a column each."""
-    return (get_columns(work, at, step, count), get_columns(work, at + 1, step, count),
-            get_columns(work, at + 2, step, count))
+def gathered6(work, at, count):
+    return gathered3(work, at, count), gathered3(work, at + 3, count)
 
 
 @inline
-def gathered6(work, at, step, count):
-    return gathered3(work, at, step, count), gathered3(work, at + 3, step, count)
-
-
-@inline
-def add_to_column(work, many, at, column, count, row):
-    """Add numbers of the workspace to those of a column."""
-    for j in range(count):
-        put_element(work, many, at + j, column, get_element(work, many, at + j, column) + get(work, row + j))
-
-
-@inline
-def put_pairs(nv, rows, g, columns, L, Y, E, above, phi, many, work):
-    """Column number g of L, Y and E. `above` has a number for each dof: 1 in the columns of dofs above it, and its own;
-    `phi` six numbers."""
+def put_upward(nv, rows, g, columns, Z, V, E, many, work):
+    """Column number g of Z, V and E. While the columns are on different ways, each waits for its own next dof."""
     begin = g * width(work)
-    end = min(nv, begin + width(work))
-    first, count = rows + DOF * begin, end - begin
-    for a in range(max(0, begin - width(work)), begin):
-        put(many, above + a, 0.0)  # of the columns before
-    for a in range(end):
-        put_pair(many, phi + 6 * a, ZERO6)
-    put_pair(many, phi + 6 * nv, ZERO6)
-    for b in range(begin, end):
-        d = rows + DOF * b
-        add_to_column(work, many, phi + 6 * b, b - begin, 6, d + D_START)
-        add_to_column(work, many, phi + 6 * whole(work, d + D_BEFORE), b - begin, 6, d + D_IMPULSE)
-    for a in range(end - 1, -1, -1):
-        d = rows + DOF * a
-        U, p = get_pair(work, d + D_U), get_pair(many, phi + 6 * a)
-        y = dot6(get_pair(work, d + D_S), p)
-        put(many, Y + a * columns + g, y)
-        add_to_pair(many, phi + 6 * whole(work, d + D_BEFORE), axpy6(-(get(work, d + D_PIVOT) * y), U, p))
-    for a in range(end, nv):
-        put(many, Y + a * columns + g, 0.0)
-    S, drift = gathered6(work, first + D_S, DOF, count), gathered6(work, first + D_DRIFT, DOF, count)
-    sway = gathered3(work, first + D_SWAY, DOF, count)
-    for a in range(begin, nv):
-        d, place = rows + DOF * a, a * columns + g
-        mask = get(many, above + whole(work, d + D_BEFORE))
-        own = mask + one_hot(work, a - begin)
-        put(many, above + a, own)
-        U, load, F = get_pair(work, d + D_U), get_pair(work, d + D_LOAD), get3(work, d + D_F)
-        put(many, L + place, mask * (get(work, d + D_PIVOT) * dot6(U, S)))
-        put(many, Y + place, fma(mask, dot6(U, drift), get(many, Y + place)))
-        put(many, E + place, own * (dot6(load, drift) + dot(F, sway)))
-
-
-# ---- sums, tile by tile ----
-@inline
-def fma4(x, y, z):
-    """x y + z for a tile y."""
-    return fma(x, y[0], z[0]), fma(x, y[1], z[1]), fma(x, y[2], z[2]), fma(x, y[3], z[3])
+    first, count = rows + SINGLE * begin, min(nv - begin, width(work))
+    phi, F = gathered6(work, first + SINGLE_LOAD, count), gathered3(work, first + SINGLE_F, count)
+    own, psi = get_columns(work, first + SINGLE_OWN, SINGLE, count), scale6(0.0, phi)
+    here = own
+    c = largest(work, here)
+    while c >= begin or c > smallest(work, here):
+        d, place, mask = rows + SINGLE * c, c * columns + g, equal_to(here, c)
+        S, U, drift = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get_pair(work, d + SINGLE_DRIFT)
+        z, v = mask * dot6(S, phi), fma(get(work, d + SINGLE_SCALE), equal_to(own, c), mask * dot6(S, psi))
+        put(many, Z + place, z); put(many, V + place, v)
+        put(many, E + place, mask * (dot6(drift, phi) + dot(get3(work, d + SINGLE_SWAY), F)))
+        phi, psi = axpy6(-z, U, phi), axpy6(-v, U, psi)
+        here = here + mask * (get(work, d + SINGLE_BEFORE) - get(work, d + SINGLE_OWN))
+        c = largest(work, here)
+    while c >= 0:
+        d, place = rows + SINGLE * c, c * columns + g
+        S, U, drift = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get_pair(work, d + SINGLE_DRIFT)
+        z, v = dot6(S, phi), dot6(S, psi)
+        put(many, Z + place, z); put(many, V + place, v)
+        put(many, E + place, dot6(drift, phi) + dot(get3(work, d + SINGLE_SWAY), F))
+        phi, psi = axpy6(-z, U, phi), axpy6(-v, U, psi)
+        c = whole(work, d + SINGLE_BEFORE)
 
 
 @inline
-def put_tile(out, at, step, first, end, x, work):
-    """The columns of a tile that begins with column number `first`, those before `end`: column b to at + step b."""
-    wide_set = width(work)
-    b = first * wide_set
-    put_columns(out, at + step * b, step, min(wide_set, end - b), x[0])
-    put_columns(out, at + step * (b + wide_set), step, min(wide_set, end - b - wide_set), x[1])
-    put_columns(out, at + step * (b + 2 * wide_set), step, min(wide_set, end - b - 2 * wide_set), x[2])
-    put_columns(out, at + step * (b + 3 * wide_set), step, min(wide_set, end - b - 3 * wide_set), x[3])
+def put_downward(nv, rows, g, columns, Z, Y, above, many, work):
+    """Column number g of Y. `above` has a number for each dof: 1 in the columns of dofs above it, and its own."""
+    begin = g * width(work)
+    first, count = rows + SINGLE * begin, min(nv - begin, width(work))
+    drift = gathered6(work, first + SINGLE_DRIFT, count)
+    for c in range(begin):
+        put(many, Y + c * columns + g, get(many, Z + c * columns + g))
+    for c in range(begin, nv):
+        d, place = rows + SINGLE * c, c * columns + g
+        before = whole(work, d + SINGLE_BEFORE)
+        mask = get(many, above + (before if before >= begin else nv))
+        put(many, above + c, mask + one_hot(work, c - begin))
+        put(many, Y + place, fma(mask, dot6(get_pair(work, d + SINGLE_U), drift), get(many, Z + place)))
+
+
+# ---- products, tile by tile ----
+@inline
+def list_above(rows, begin, end, columns, work):
+    """List dofs `begin` to `end` and all above: where their rows of a table begin. Returns how many."""
+    count = 0
+    for a in range(begin, end):
+        c = a
+        while c >= 0 and whole(work, rows + SINGLE * c + SINGLE_MARK) != begin:
+            put(work, rows + SINGLE * c + SINGLE_MARK, 1.0 * begin)
+            put(work, rows + SINGLE * count + SINGLE_LISTED, 1.0 * (c * columns))
+            count += 1
+            c = whole(work, rows + SINGLE * c + SINGLE_BEFORE)
+    return count
 
 
 @inline
-def tile_of(a, work):
-    """Where the tile of column a begins."""
-    return a // (TILE * width(work)) * TILE
+def fma2(f, y, x):
+    return fma(f, y[0], x[0]), fma(f, y[1], x[1])
 
 
 @inline
-def put_curvature(nv, rows, columns, Y, E, many, out, work):
-    """dpdot/dq: E less Y^T D^-1 Y, its lower half, and mirrored."""
-    stride, at = 2 * nv, 2 * nv * nv
-    for k in range(nv):
-        a = whole(work, rows + DOF * k + D_ORDER)
-        d = rows + DOF * a
-        depth, size = whole(work, d + D_DEPTH), whole(work, d + D_SIZE)
-        put(work, rows + DOF * (depth - 1) + D_WAY, 1.0 * a)
-        for first in range(0, tile_of(a, work) + 1, TILE):
-            x = get4(many, E + a * columns + first)
-            for j in range(depth):
-                c = whole(work, rows + DOF * j + D_WAY)
-                factor = get_element(work, many, Y + c * columns, a) * get(work, rows + DOF * c + D_PIVOT)
-                x = fma4(-factor, get4(many, Y + c * columns + first), x)
-            for j in range(k + 1, k + size):
-                c = whole(work, rows + DOF * j + D_ORDER)
-                factor = get_element(work, many, Y + c * columns, a) * get(work, rows + DOF * c + D_PIVOT)
-                x = fma4(-factor, get4(many, Y + c * columns + first), x)
-            put_tile(out, at + stride * a, 1, first, a + 1, x, work)
-            put_tile(out, at + a, stride, first, a + 1, x, work)
+def tile(rows, first, columns, count, straight, factors, vectors, many, work):
+    """Four rows from `first` on of factors^T vectors, two column numbers; sums over the listed dofs, or, where these
+    are the first ones of all, over those."""
+    zero = 0.0 * get(many, vectors)
+    a, b, c, d = (zero, zero), (zero, zero), (zero, zero), (zero, zero)
+    for k in range(count):
+        at = k * columns if straight else whole(work, rows + SINGLE * k + SINGLE_LISTED)
+        y, f = get2(many, vectors + at), factors + at
+        a = fma2(get_element(work, many, f, first), y, a)
+        b = fma2(get_element(work, many, f, first + 1), y, b)
+        c = fma2(get_element(work, many, f, first + 2), y, c)
+        d = fma2(get_element(work, many, f, first + 3), y, d)
+    return a, b, c, d
 
 
 @inline
-def put_inverse(nv, rows, columns, L, T, many, work):
-    """T in the place of L, and its transpose in that of T."""
-    for j in range(nv * columns):
-        put(many, T + j, 0.0)
-    for k in range(nv):
-        a = whole(work, rows + DOF * k + D_ORDER)
-        own, depth = a * columns, whole(work, rows + DOF * a + D_DEPTH)
-        put(work, rows + DOF * (depth - 1) + D_WAY, 1.0 * a)
-        for j in range(depth - 1):  # L of this row goes where T comes
-            c = whole(work, rows + DOF * j + D_WAY)
-            put(work, rows + DOF * j + D_FACTOR, get_element(work, many, L + own, c))
-        last = tile_of(a, work)
-        for first in range(0, columns, TILE):
-            put4(many, L + own + first, (0.0, 0.0, 0.0, 0.0))
-        put_element(work, many, L + own, a, 1.0)
-        put_element(work, many, T + own, a, 1.0)
-        for first in range(0, last + 1, TILE):
-            x = get4(many, L + own + first)
-            for j in range(depth - 1):
-                c = whole(work, rows + DOF * j + D_WAY)
-                x = fma4(-get(work, rows + DOF * j + D_FACTOR), get4(many, L + c * columns + first), x)
-            put4(many, L + own + first, x)
-        for j in range(depth - 1):
-            c = whole(work, rows + DOF * j + D_WAY)
-            put_element(work, many, T + c * columns, a, get_element(work, many, L + own, c))
+def column_of(x, k):
+    """One of the two column numbers of a tile."""
+    return x[0][k], x[1][k], x[2][k], x[3][k]
 
 
 @inline
-def put_rates(nv, rows, columns, T, Y, transposed, many, out, work):
-    """du/dq, of which dpdot/dp is the negative transpose, and du/dp, the columns from its own on, and mirrored."""
-    stride, below = 2 * nv, 2 * nv * nv
-    for k in range(nv):
-        a = whole(work, rows + DOF * k + D_ORDER)
-        depth = whole(work, rows + DOF * a + D_DEPTH)
-        put(work, rows + DOF * (depth - 1) + D_WAY, 1.0 * a)
-        for j in range(depth):
-            c = whole(work, rows + DOF * j + D_WAY)
-            factor = get_element(work, many, T + a * columns, c) * get(work, rows + DOF * c + D_PIVOT)
-            put(work, rows + DOF * j + D_FACTOR, factor)
-        for first in range(0, columns, TILE):
-            x = (0.0 * get(many, Y), 0.0 * get(many, Y), 0.0 * get(many, Y), 0.0 * get(many, Y))
-            for j in range(depth):
-                c = whole(work, rows + DOF * j + D_WAY)
-                x = fma4(-get(work, rows + DOF * j + D_FACTOR), get4(many, Y + c * columns + first), x)
-            put_tile(out, stride * a, 1, first, nv, x, work)
-            put_tile(out, below + nv + a, stride, first, nv, (-x[0], -x[1], -x[2], -x[3]), work)
-        for first in range(tile_of(a, work), columns, TILE):
-            x = (0.0 * get(many, Y), 0.0 * get(many, Y), 0.0 * get(many, Y), 0.0 * get(many, Y))
-            for j in range(depth):
-                c = whole(work, rows + DOF * j + D_WAY)
-                x = fma4(get(work, rows + DOF * j + D_FACTOR), get4(many, transposed + c * columns + first), x)
-            put_tile(out, stride * a + nv, 1, first, nv, x, work)
-    for a in range(nv):
-        for b in range(a):
-            put(out, stride * a + nv + b, get(out, stride * b + nv + a))
+def put_four(out, at, stride, rows, count, x):
+    """The first `count` columns of four rows, as many of them as there are."""
+    put_columns(out, at, 1, count, x[0])
+    put_columns(out, at + stride, 1, count if rows > 1 else 0, x[1])
+    put_columns(out, at + 2 * stride, 1, count if rows > 2 else 0, x[2])
+    put_columns(out, at + 3 * stride, 1, count if rows > 3 else 0, x[3])
+
+
+@inline
+def put_rates(nv, rows, first, columns, count, straight, V, Y, many, out, work):
+    """Four rows of du/dq, of which dpdot/dp is the negative transpose."""
+    stride, below, many_rows, wide_set = 2 * nv, 2 * nv * nv, min(TILE, nv - first), width(work)
+    for g in range(0, columns, SIDE_BY_SIDE):
+        x = tile(rows, first, columns, count, straight, V, Y + g, many, work)
+        b = g * wide_set
+        put_both(out, first, stride, below + nv, many_rows, b, min(wide_set, nv - b), column_of(x, 0))
+        b += wide_set
+        put_both(out, first, stride, below + nv, many_rows, b, min(wide_set, nv - b), column_of(x, 1))
+
+
+@inline
+def put_both(out, first, stride, at, rows, b, count, x):
+    """-x to rows from the first on and columns from b on, and its transpose as it is to place `at`."""
+    put_four(out, stride * first + b, stride, rows, count, (-x[0], -x[1], -x[2], -x[3]))
+    put_block(out, at + stride * b + first, stride, rows, count, x)
+
+
+@inline
+def put_symmetric(nv, rows, first, columns, count, straight, factors, begun, sign, at, many, out, work):
+    """Four rows of factors^T factors (sign 1), or of E less that, from the diagonal on, and mirrored; to place `at`."""
+    stride, many_rows, wide_set = 2 * nv, min(TILE, nv - first), width(work)
+    for g in range(first // wide_set, columns, SIDE_BY_SIDE):
+        x = tile(rows, first, columns, count, straight, factors, factors + g, many, work)
+        for k in range(SIDE_BY_SIDE):
+            b = (g + k) * wide_set
+            y = column_of(x, 0) if k == 0 else column_of(x, 1)
+            if sign < 0.0:
+                e = begun + first * columns + g + k
+                y = (get(many, e) - y[0], get(many, e + columns) - y[1], get(many, e + 2 * columns) - y[2],
+                     get(many, e + 3 * columns) - y[3])
+            put_four(out, at + stride * first + b, stride, many_rows, min(wide_set, nv - b), y)
+            if b >= first + TILE:
+                put_block(out, at + stride * b + first, stride, many_rows, min(wide_set, nv - b), y)
+    for i in range(first, first + many_rows):
+        for j in range(first, i):
+            put(out, at + stride * i + j, get(out, at + stride * j + i))

@@ -1,9 +1,10 @@
 """Products of the Jacobian A of (u, pdot) with directions, and of its transpose with weights, in O(N) each.
 
-    A (dq, dp) = (du, dpdot)          `jvp`, by the sweeps of :mod:`.tangents`
+    A (dq, dp) = (du, dpdot)          `jvp`
     A^T (a, b) = (gq, gp)             `vjp`
 
-With p and pdot as functions of (q, u), whose derivatives :mod:`.variations` lists, the transpose is
+Trees of single dofs without wrenches have the shorter way of :mod:`.tangent_sweeps`. All others: `jvp` by the sweeps of
+:mod:`.tangents`; with p and pdot as functions of (q, u), whose derivatives :mod:`.variations` lists, the transpose is
 
     Mass gp = a + (dpdot/du)^T b,     gq = (dpdot/dq)^T b - (dp/dq)^T gp
 
@@ -18,12 +19,13 @@ Directions, weights and results are columns of row-major arrays (nv, k); `jvp_ro
 
 from .columns import get_columns, put_columns, wide, width
 from .jit import inline
-from .jacobian_rhs import prepare
+from .jacobian_rhs import only_single_dofs, prepare
 from .layout import (
     NV, ROTORS_SIZE, SPRING_QI, STIFFNESS, add_to_pair, coordinate_row, get3, get33, get_pair, put33, put_pair,
 )
 from .number import fma, get, put, whole
 from .spatial import axpy6, dot6, sub6
+from .tangent_sweeps import products as sweeps
 from .tangents import (
     L_Q, L_V, L_W, L_X, SETS, clear_loads, clear_momenta, clear_velocities, clear_wrenches, first_of, lane_row,
     lanes_begin, load_set, move_set, put_momentum_rates, put_speeds, solve_backward, solve_forward,
@@ -60,8 +62,25 @@ def vjp_rows(block, q, wrench, a, b, rows, gq, gp, work):
 
 
 @inline
+def vjp_by_rows(block, q, wrench, a, b, columns, gq, gp, work):
+    """`vjp` that leaves the rows of :mod:`.variations` and its sets, for gradients by the constants of a machine."""
+    transposed_products_by_rows(block, q, wrench, a, b, columns, columns, 1, gq, gp, work)
+    add_springs(block, b, columns, columns, 1, gq)
+
+
+@inline
 def products(block, q, wrench, dq, dp, directions, stride, step, du, dpdot, work):
     """`jvp`; dof b of direction k is at place stride b + step k."""
+    if wrench.shape[0] == 0 and only_single_dofs(block):
+        sweeps(block, q, dq, dp, directions, stride, step, False, du, dpdot, lanes_begin(block), work)
+    else:
+        products_by_rows(block, q, wrench, dq, dp, directions, stride, step, du, dpdot, work)
+    add_springs(block, dq, directions, stride, step, dpdot)
+
+
+@inline
+def products_by_rows(block, q, wrench, dq, dp, directions, stride, step, du, dpdot, work):
+    """The same for any tree, without springs."""
     prepare(block, q, wrench, work)
     nv, rows, many, wide_set = whole(block, NV), dof_variation(block, 0), wide(work, lanes_begin(block)), width(work)
     wrenches, spins = wrench.shape[0] > 0, whole(block, ROTORS_SIZE) != 0
@@ -84,7 +103,6 @@ def products(block, q, wrench, dq, dp, directions, stride, step, du, dpdot, work
                 load_set(rows, b, s, set_in(dq, at + stride * b, s, step, count, work), wrenches, many, work)
         put_speeds(nv, 0, sets, many, du, at, stride, step, count, work)
         put_momentum_rates(rows, nv, wrenches, spins, 0, sets, many, dpdot, at, stride, step, count, work)
-    add_springs(block, dq, directions, stride, step, dpdot)
 
 
 @inline
@@ -105,10 +123,20 @@ def add_springs(block, x, count, stride, step, out):
                 put(out, j, fma(-get(block, row + STIFFNESS), get(x, j), get(out, j)))
 
 
-# set 0 is that of the solution; R, R' are loads, T, T' velocities and T" wrenches of set 1, b the X of set 2
 @inline
 def transposed_products(block, q, wrench, a, b, weights, stride, step, gq, gp, work):
     """`vjp`; dof j of weights k is at place stride j + step k."""
+    if wrench.shape[0] == 0 and only_single_dofs(block):
+        sweeps(block, q, a, b, weights, stride, step, True, gq, gp, lanes_begin(block), work)
+    else:
+        transposed_products_by_rows(block, q, wrench, a, b, weights, stride, step, gq, gp, work)
+    add_springs(block, b, weights, stride, step, gq)
+
+
+# set 0 is that of the solution; R, R' are loads, T, T' velocities and T" wrenches of set 1, b the X of set 2
+@inline
+def transposed_products_by_rows(block, q, wrench, a, b, weights, stride, step, gq, gp, work):
+    """The same for any tree, without springs; leaves the rows of :mod:`.variations` and these sets."""
     prepare(block, q, wrench, work)
     nv, rows, many, wide_set = whole(block, NV), dof_variation(block, 0), wide(work, lanes_begin(block)), width(work)
     spins = whole(block, ROTORS_SIZE) != 0
@@ -131,7 +159,6 @@ def transposed_products(block, q, wrench, a, b, weights, stride, step, gq, gp, w
         for j in range(nv):
             x = gradient(rows + DOF * j, wrench.shape[0] > 0, many, work)
             put_columns(gq, at + stride * j, step, count, x)
-    add_springs(block, b, weights, stride, step, gq)
 
 
 @inline

@@ -4,16 +4,17 @@
 
 Columns are directions of :mod:`.tangents`, several at a time in the lanes of a number. Mass^-1 = du/dp is symmetric: of
 each of its columns only the part from the root down to its own dof is computed where all nodes have one dof. Then so is
-the Hessian of H, and dpdot/dp = -(du/dq)^T, less what dampers do, needs no sweep; shallow trees of such nodes have the
-still shorter way of :mod:`.jacobian_pairs`.
+the Hessian of H, and dpdot/dp = -(du/dq)^T, less what dampers do, needs no sweep; trees of such nodes have the still
+shorter way of :mod:`.jacobian_pairs`, unless they are very large.
 """
 
 from .columns import wide, width
-from .jacobian_pairs import is_shallow, pairs
+from .jacobian_pairs import are_few, pairs
 from .jit import inline, kernel
 from .joints import dofs, put_frames
 from .layout import DAMPING, HAS_PASSIVE, N_NODES, NV, ROTORS_SIZE, SPRING_QI, STIFFNESS, coordinate_row, node_row
 from .number import fma, get, put, whole
+from .single_dofs import put_world_rows
 from .tangents import (
     SETS, clear_loads, clear_momenta, clear_velocities, clear_wrenches, lanes_begin, load, move, push,
     put_momentum_rates, put_speeds, solve_backward, solve_forward, turn,
@@ -36,6 +37,12 @@ def prepare(block, q, wrench, work):
 def prepare_without_pivots(block, q, wrench, work):
     """The same but for what the elimination gives, of which nothing is asked; joint speeds are in the workspace."""
     put_rows(block, q, wrench, False, work)
+
+
+@kernel
+def prepare_singles(block, q, work):
+    """The rows of :mod:`.single_dofs` in world axes, likewise."""
+    put_world_rows(block, q, work)
 
 
 @inline
@@ -62,12 +69,13 @@ def only_single_dofs(block):
 @inline
 def jacobian(block, q, wrench, out, work):
     """The matrix; the workspace is as a sweep of "emh-ldl" at this state has left it."""
-    prepare(block, q, wrench, work)
     nv, single = whole(block, NV), only_single_dofs(block)
-    if single and wrench.shape[0] == 0 and is_shallow(block, work):
+    if single and wrench.shape[0] == 0 and are_few(block):
+        prepare_singles(block, q, work)
         pairs(nv, dof_variation(block, 0), lanes_begin(block), out, work)
         add_passive(block, 0, out)
     else:
+        prepare(block, q, wrench, work)
         put_all_columns(block, single, wrench.shape[0] > 0, out, work)
         add_passive(block, nv if single else 2 * nv, out)
 

@@ -132,6 +132,17 @@ else:
         one = builder.insert_element(empty, x, ir.Constant(ir.IntType(32), 0))
         return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
+    def transposed(builder, rows):
+        """Columns of a 4 x 4 matrix from its rows."""
+        def shuffled(a, b, places):
+            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
+
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        a, b = shuffled(rows[0], rows[1], even), shuffled(rows[0], rows[1], odd)
+        c, d = shuffled(rows[2], rows[3], even), shuffled(rows[2], rows[3], odd)
+        low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+        return shuffled(a, c, low), shuffled(b, d, low), shuffled(a, c, high), shuffled(b, d, high)
+
     # ---- the dual number: a value and its partial derivatives in lanes ---------------------------------------------
     class Dual(types.Type):
         """Numba type of a float64 and LANES partial derivatives of it."""

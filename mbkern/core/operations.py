@@ -173,10 +173,15 @@ def make_harmless(block, t, arguments, count, checks, k):
 
 @exact
 def add_sizes(total, x):
-    """total + sum of |x_i|, lane by lane; not a number where one is not."""
-    for i in range(x.shape[0]):
+    """total + sum of |x_i|, lane by lane; not a number where one is not. Four adders: each waits for itself."""
+    n, zero = x.shape[0], 0.0 * total
+    a, b, c = zero, zero, zero
+    for i in range(0, n - 3, 4):
+        total, a = total + magnitude(get(x, i)), a + magnitude(get(x, i + 1))
+        b, c = b + magnitude(get(x, i + 2)), c + magnitude(get(x, i + 3))
+    for i in range(n - n % 4, n):
         total = total + magnitude(get(x, i))
-    return total
+    return (total + a) + (b + c)
 
 
 @exact

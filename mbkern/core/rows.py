@@ -17,13 +17,15 @@ from numba import types
 from numba.extending import intrinsic
 from numpy import nan
 
-from .arguments import UNKNOWN, WORDS, call_on_lanes, data_of, integers_at, share_memory, stack_words
+from .arguments import UNKNOWN, WORDS, call_on_lanes, call_operation, data_of, integers_at, share_memory, stack_words
 from .atomics import WORD, count_up, give_way, pause, peek, poke, replace
 from .checks import OK
 from .entry import MOST
 from .jit import checked, exact
 from .lanes import put_constants
-from .number import LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put
+from .number import (
+    LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put, transposed,
+)
 from .operations import LANES_BYTES
 
 # what `run_rows` returns for arrays that share memory, and when other threads are still at work on a job
@@ -42,7 +44,8 @@ PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11
 BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 12, 13, 14, 15  # of the first thread, and bytes from one thread to the next
 NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that work or have, and that left; rows without a result
 CAME = 20  # helpers that took the job
-ARRAYS = 21  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
+ALONE = 21  # whether the function is for one state: rows are its arguments as they are
+ARRAYS = 22  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
 ARRAY = 3
 JOB = ARRAYS + ARRAY * MOST  # and two words for each helper: a slot, and what was there before
 
@@ -81,25 +84,13 @@ def put_rows(typingctx, array, first, column, x):
     return types.void(array, types.intp, types.intp, lanes), codegen
 
 
-def _transposed(builder, rows):
-    """Columns of a 4 x 4 matrix from its rows."""
-    def shuffled(a, b, places):
-        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
-
-    even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
-    a, b = shuffled(rows[0], rows[1], even), shuffled(rows[0], rows[1], odd)
-    c, d = shuffled(rows[2], rows[3], even), shuffled(rows[2], rows[3], odd)
-    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-    return shuffled(a, c, low), shuffled(b, d, low), shuffled(a, c, high), shuffled(b, d, high)
-
-
 @intrinsic
 def get_square(typingctx, array, first, column):
     """Numbers column, column + 1, ... of rows first, first + 1, ..., LANES of each, as a tuple of lanes."""
     def codegen(context, builder, sig, args):
         pointers = [_row_pointer(context, builder, sig, args, k) for k in range(LANES)]
         rows = [builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8) for pointer in pointers]
-        return context.make_tuple(builder, sig.return_type, _transposed(builder, rows))
+        return context.make_tuple(builder, sig.return_type, transposed(builder, rows))
     return types.UniTuple(lanes, LANES)(array, types.intp, types.intp), codegen
 
 
@@ -108,7 +99,7 @@ def put_square(typingctx, array, first, column, x):
     """The way back."""
     def codegen(context, builder, sig, args):
         columns = [builder.extract_value(args[3], k) for k in range(LANES)]
-        for k, row in enumerate(_transposed(builder, columns)):
+        for k, row in enumerate(transposed(builder, columns)):
             pointer = builder.bitcast(_row_pointer(context, builder, sig, args, k), VECTOR.as_pointer())
             builder.store(row, pointer, align=8)
         return context.get_dummy_value()
@@ -208,6 +199,42 @@ def array_of_job(words, k):
 @checked
 def work_on(job):
     """Take pieces of a job until none is left."""
+    if integers_at(job, JOB)[ALONE] != 0:
+        work_on_each(job)
+    else:
+        work_on_lanes(job)
+
+
+@checked
+def work_on_each(job):
+    """The same for a function of one state."""
+    words = integers_at(job, JOB)
+    end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
+    codes, t = integers_at(words[AT_CODES], end), array_at(words[TIMES], words[N_TIMES])
+    work = words[BUFFER] + count_up(job + WORD * JOINED, 1) * words[BUFFER_SIZE]
+    arguments = stack_words(16)
+    placed, bad = integers_at(arguments, WORDS * MOST), 0
+    begin = count_up(job + WORD * NEXT, step)
+    while begin < end:
+        for row in range(begin, min(begin + step, end)):
+            for j in range(count):
+                at = ARRAYS + ARRAY * j
+                size, rows = words[at + 1], words[at + 2]
+                placed[WORDS * j] = words[at] + WORD * size * (row if rows > 1 else 0)
+                placed[WORDS * j + 1] = size if rows > 0 else 0
+            code = call_operation(words[JOB_FUNCTION], t[row if t.shape[0] > 1 else 0], arguments, words[BLOCK], work)
+            if code != OK:
+                codes[row] = code
+                bad += 1
+                for j in range(inputs, count):
+                    array_of_job(words, j)[row, :] = nan
+        begin = count_up(job + WORD * NEXT, step)
+    count_up(job + WORD * BAD, bad)
+
+
+@checked
+def work_on_lanes(job):
+    """The same for a function of LANES states."""
     words = integers_at(job, JOB)
     end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
     codes, t = integers_at(words[AT_CODES], end), array_at(words[TIMES], words[N_TIMES])
@@ -343,14 +370,15 @@ def run_rows(function, block, inputs, places, values, t, codes, begin, end, step
     `arrays` is a tuple of its arguments, row-major, of which the first are inputs; an input has no row, one for all
     states, or one for each. `block` is an address. t has one number or one a row. `buffers` and `own` (the block in
     every lane; empty unless constants vary) have a part for each thread, `job` has JOB words and two for each helper;
-    all three are for this call alone. Returns how many rows have no result, these are NaN; `SHARED` and does nothing
-    when results would be written over what is to be read; `STALLED` while other threads still write to all of these.
+    all three are for this call alone. A negative `step`: the function is for one state at a time. Returns how many rows
+    have no result, these are NaN; `SHARED` and does nothing when results would be written over what is to be read;
+    `STALLED` while other threads still write to all of these.
     """
     count = len(arrays)
     describe(data_of(job) + WORD * ARRAYS, arrays)
     if share_memory(inputs, arrays) or shares(job, inputs, count, t) or shares(job, inputs, count, values):
         return SHARED
-    job[JOB_FUNCTION], job[BLOCK], job[END], job[STEP] = function, block, end, step
+    job[JOB_FUNCTION], job[BLOCK], job[END], job[STEP], job[ALONE] = function, block, end, abs(step), step < 0
     job[N_INPUTS], job[N_ARGUMENTS] = inputs, count
     job[PLACES], job[N_PLACES], job[VALUES] = data_of(places), places.shape[0], data_of(values)
     job[TIMES], job[N_TIMES], job[AT_CODES] = data_of(t), t.shape[0], data_of(codes)

@@ -17,7 +17,8 @@ sets at once costs hardly more than on one. `many` are the sets: `wide(work, lan
 
 from .columns import get_element, put_columns, put_element, width
 from .jit import inline, kernel
-from .layout import ALIGNMENT, NV, get3, get33, get_pair, put3, put33, put_pair
+from .jacobian_pairs import are_few, tables_size
+from .layout import ALIGNMENT, N_NODES, NV, get3, get33, get_pair, put3, put33, put_pair
 from .number import LANES, get, put, whole
 from .spatial import ZERO6, add6, axpy6, dot6
 from .variations import (
@@ -50,8 +51,11 @@ def lanes_begin(block):
 
 @inline
 def lanes_size(block):
-    """Column numbers of all sets: rows of all dofs and of the ground. The tables of :mod:`.jacobian_pairs` fit in."""
-    return (SETS * LANE_ROW + 20) * (whole(block, NV) + 1)
+    """Column numbers of all sets: rows of all dofs and of the ground, or of all nodes (:mod:`.tangent_sweeps`), or the
+    tables of :mod:`.jacobian_pairs`."""
+    nv = whole(block, NV)
+    tables = tables_size(nv, LANES) if are_few(block) else 0
+    return max(SETS * LANE_ROW * (max(nv, whole(block, N_NODES)) + 1), tables)
 
 
 @inline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..errors import MethodError, StateError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..model.checks import show
+from ..operations import Argument, operation_named
+from ..workspace.calls import Call
 from .jacobian import AccelerationDerivatives, ForceDerivatives, Jacobian, in_coordinates
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class Derivatives:
                  need_momenta: Callable[[str], None]) -> None:
         self.model, self.system, self.new = system.model, system, Jacobian
         self._runs, self._run_with, self._need_momenta = runs, run_with, need_momenta
+        self._vector_runs: dict[str, Callable[..., Any]] = {}
 
     @cached_property
     def run(self) -> Callable[..., Array]:
@@ -90,20 +94,29 @@ class Derivatives:
         if tau is not None:
             inputs.vector(tau, "tau", self.model.speed_names)
 
+    def _of_vectors(self, name: str) -> Callable[..., Any]:
+        """"jvp" or "vjp" as run(t, out, q, p, first, second) for one direction: vectors in, vectors out."""
+        try:
+            return self._vector_runs[name]
+        except KeyError:
+            operation = operation_named(name)
+            one = replace(operation, inputs=tuple(map(_vector, operation.inputs)),
+                          results=tuple(map(_vector, operation.results)))
+            given = tuple([argument.name for argument in one.inputs if not argument.optional])
+            size = max(self.system.binding.work_size, operation.work_size(self.system.block))
+            return self._vector_runs.setdefault(name, Call(self.system, one, given, size).run)
+
     def product(self, name: str, q: ArrayLike, p: ArrayLike, first: Any, second: Any, t: float,
                 tau: ArrayLike | None, wrench: ArrayLike | None, names: tuple[str, str],
                 out: tuple[Array, Array] | None) -> tuple[Array, Array]:
         """"jvp" or "vjp" of (first, second), each (nv,) or (nv, k)."""
+        if tau is None and wrench is None and getattr(first, "ndim", 0) == 1:  # the quick way
+            try:
+                found: tuple[Array, Array] = self._of_vectors(name)(t, out, q, p, first, second)
+                return found
+            except (StateError, TypeError):
+                pass  # the long way names the numbers of a vector as such
         nv = self.model.nv
-        if tau is None and wrench is None and _are_vectors(first, second, nv):  # the quick way
-            found = (np.empty(nv), np.empty(nv)) if out is None else out
-            if isinstance(found, tuple) and len(found) == 2 and _are_vectors(*found, nv):
-                try:
-                    getattr(self._runs, name)(t, (found[0][None], found[1][None]), q, p, first[None], second[None])
-                except StateError:
-                    pass  # the long way names the numbers of a vector as such
-                else:
-                    return found
         self._look_at(tau)
         above, below = inputs.columns(first, names[0], nv), inputs.columns(second, names[1], nv)
         if above.shape != below.shape:
@@ -136,10 +149,9 @@ class Derivatives:
         return ForceDerivatives(*run("derivatives_inverse_dynamics", t, out, q=q, u=u, udot=udot, wrench=wrench))
 
 
-def _are_vectors(x: Any, y: Any, n: int) -> bool:
-    """Whether both are plain vectors of n numbers, so that compiled code can look at all else."""
-    return (type(x) is np.ndarray and type(y) is np.ndarray and x.shape == (n,) and y.shape == (n,)
-            and x.dtype == np.float64 and y.dtype == np.float64)
+def _vector(argument: Argument) -> Argument:
+    """The same argument for one vector where there may be several."""
+    return replace(argument, shape=argument.shape[1:]) if argument.shape[0] == "k" else argument
 
 
 def check_chart(chart: Any) -> None:

@@ -95,11 +95,27 @@ def test_a_far_root_costs_no_digits():
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pairs_and_sweeps_are_two_ways_to_one_matrix(family, n, monkeypatch):
-    """Shallow trees of single dofs go by pairs, all others by sweeps."""
+    """Trees of few single dofs go by pairs, all others by sweeps."""
     model = random_model(family, n, n, kinds=[k for k in CANONICAL if k != "driven"], springs=True, rotors=n > 2)
     q, p = random_state(model, 1, T)
     kernels = plain.load("jacobian_rhs")
     by_pairs = jacobian(model, q, p)
-    monkeypatch.setattr(kernels, "is_shallow", lambda block, work: False)
+    monkeypatch.setattr(kernels, "are_few", lambda block: False)
     monkeypatch.setattr(kernels, "pairs", None)
     assert_blocks_close(by_pairs, jacobian(model, q, p), model.nv)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_products_by_short_sweeps_are_those_of_the_matrix(family, columns):
+    """Trees of single dofs without wrenches, driven nodes, springs, dampers and rotors among them."""
+    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")]
+    model = random_model(family, 7, 3 + columns, kinds=kinds, springs=True, rotors=columns > 1)
+    q, p = random_state(model, 1, T)
+    A, kernels, nv = jacobian(model, q, p), plain.load("jacobian_products"), model.nv
+    x, y = np.random.default_rng(columns).normal(size=(2, nv, columns))
+    for name, matrix in (("jvp", A), ("vjp", A.T)):
+        first, second = np.full((2, nv, columns), np.nan)
+        getattr(kernels, name)(model.block, q, NONE, x.reshape(-1), y.reshape(-1), columns, first.reshape(-1),
+                               second.reshape(-1), swept(model, q, p))
+        assert_close(np.vstack([first, second]), matrix @ np.vstack([x, y]), TOLERANCE, name)

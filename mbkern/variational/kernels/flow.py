@@ -15,8 +15,8 @@ from numpy import nan
 from ...core.arguments import UNKNOWN, data_of
 from ...core.cabi import ODE, ODE_TAU, address_of, frame_at
 from ...core.checks import NOT_FINITE, OK, beyond
-from ...core.jacobian_products import jvp, vjp
-from ...core.jacobian_rhs import jacobian as tangent_jacobian
+from ...core.jacobian_products import jvp, vjp, vjp_by_rows
+from ...core.jacobian_rhs import jacobian as tangent_jacobian, only_single_dofs
 from ...core.jit import c_function, exact
 from ...core.layout import N_QUATERNIONS, NQ, NV, STATUS, speeds_at
 from ...core.number import array_at, get, put, whole
@@ -25,6 +25,7 @@ from .desk import (
     AT_GRADIENT, CODE, COLUMNS, FORCES, FRAME, HEADER, NONE, force_derivatives, scratch_of, slot_of, swept, wrenches,
 )
 from .parameters import add_parameter_gradient
+from .single_parameters import add_gradient_of_singles
 
 RESULT_LIMIT = 1e300
 
@@ -187,10 +188,17 @@ def pull(t, y, weights, out, pointer):
         for j in range(nv if forces.shape[0] > 0 else 0):
             for k in range(nv):
                 put(a, k, get(a, k) + get(b, j) * get(forces, j * (n + nv) + n + k))
-        vjp(frame, q, wrenches(desk, frame), a, b, 1, gq, gp, work)
+        given_wrenches = wrenches(desk, frame)
+        short = given_wrenches.shape[0] == 0 and only_single_dofs(frame)
+        if short or whole(desk, AT_GRADIENT) == 0:
+            vjp(frame, q, given_wrenches, a, b, 1, gq, gp, work)
+        else:
+            vjp_by_rows(frame, q, given_wrenches, a, b, 1, gq, gp, work)
         weights_of_speeds(frame, q, given, scratch_of(desk, address, begin, 2 * nv))
         to_coordinates(frame, q, work, speeds_at(frame), given, a, gq, gp, result)
-        if whole(desk, AT_GRADIENT) != 0:
+        if whole(desk, AT_GRADIENT) != 0 and short:
+            add_gradient_of_singles(desk, address, frame, q, b, gp, work)
+        elif whole(desk, AT_GRADIENT) != 0:
             add_parameter_gradient(desk, address, frame, q, b, gp, work)
         for j in range(nv if forces.shape[0] > 0 else 0):
             for k in range(n):

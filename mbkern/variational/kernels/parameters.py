@@ -73,34 +73,48 @@ def add_parameter_gradient(desk, address, block, q, b, gp, work):
             v, w = motion_to_child(X, get_pair(work, node + N_V))
             fall, turn = motion_to_child(X, lane_pair(block, a, 1, L_W, work))
             gravity = motion_to_child(X, (g, ZERO3))[0]
-            at = G_BODY * body
-            add_to(out, at, dot(x, v) + dot(gravity, fall))
-            by_moment = add(add(cross(x, w), cross(v, y)), cross(gravity, turn))
-            for k in range(3):
-                add_to(out, at + 1 + k, by_moment[0] if k == 0 else by_moment[1] if k == 1 else by_moment[2])
-            add_to(out, at + 4, y[0] * w[0])
-            add_to(out, at + 5, y[1] * w[1])
-            add_to(out, at + 6, y[2] * w[2])
-            add_to(out, at + 7, y[0] * w[1] + y[1] * w[0])
-            add_to(out, at + 8, y[0] * w[2] + y[2] * w[0])
-            add_to(out, at + 9, y[1] * w[2] + y[2] * w[1])
+            add_by_body((x, y), (v, w), (fall, turn), gravity, G_BODY * body, out)
             m, s = get(block, row + BODY_MASS), get3(block, row + BODY_MOMENT)
             pull = add(pull, tmul(X[0], axpy(m, fall, cross(turn, s))))
         if whole(block, row + N_JOINT_NODES) > 0:
             add_by_position(block, body, G_BODY * body + 10, g, out, work)
-    at = G_BODY * n
-    for a in range(nv):
+    add_by_dofs(block, q, b, gp, G_BODY * n, out, work)
+    add_by_spins(block, G_BODY * n, b, out, work)
+    add_to3(out, G_BODY * n + G_DOF * nv, pull)
+
+
+@inline
+def add_to3(out, at, x):
+    add_to(out, at, x[0])
+    add_to(out, at + 1, x[1])
+    add_to(out, at + 2, x[2])
+
+
+@inline
+def add_by_body(x, v, fall, gravity, at, out):
+    """The gradient by mass, first moment and inertia of a body for x = T - V, its velocity v, T" and gravity, all in
+    its own axes."""
+    (a, y), (u, w), (down, turn) = x, v, fall
+    add_to(out, at, dot(a, u) + dot(gravity, down))
+    add_to3(out, at + 1, add(add(cross(a, w), cross(u, y)), cross(gravity, turn)))
+    add_to(out, at + 4, y[0] * w[0])
+    add_to(out, at + 5, y[1] * w[1])
+    add_to(out, at + 6, y[2] * w[2])
+    add_to(out, at + 7, y[0] * w[1] + y[1] * w[0])
+    add_to(out, at + 8, y[0] * w[2] + y[2] * w[0])
+    add_to(out, at + 9, y[1] * w[2] + y[2] * w[1])
+
+
+@inline
+def add_by_dofs(block, q, b, gp, at, out, work):
+    """The gradient by stiffness, damping and armature of all dofs."""
+    for a in range(whole(block, NV)):
         row, u = coordinate_row(block, a), get(work, speeds_at(block) + a)
         if whole(block, row + SPRING_QI) >= 0:
             stretch = get(q, whole(block, row + SPRING_QI)) - get(block, row + REST)
             add_to(out, at + G_DOF * a, -get(b, a) * stretch)
         add_to(out, at + G_DOF * a + 1, -get(b, a) * u)
         add_to(out, at + G_DOF * a + 2, -get(gp, a) * u)
-    add_by_spins(block, at, b, out, work)
-    at += G_DOF * nv
-    add_to(out, at, pull[0])
-    add_to(out, at + 1, pull[1])
-    add_to(out, at + 2, pull[2])
 
 
 @inline
