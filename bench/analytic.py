@@ -184,35 +184,30 @@ def appell_table(turns, sizes):
         f"\n\nGrowth exponent over n = {sizes[upper[0]]} to {sizes[-1]}: {slope:.2f} (n^2/2 values of S, O(n) each: 3)")
 
 
-def case_studies(turns, put):
-    """Times of the case studies, and what follows for what the paper says about them."""
-    claims = []
-    for mark, case in (("bench/analytic.py cart", cases.cart()), ("bench/analytic.py box", cases.box()),
-                       ("bench/analytic.py satellite", cases.satellite())):
-        counts, times, whole = measured(case, turns)
-        put(mark, methods_table(case, counts, times, whole))
-        claims += [judge(case, seconds, what, chosen) for chosen in (PAPER, DEFAULT)
-                   for what, seconds in (("right-hand side", times), ("run", whole))]
-    put("bench/analytic.py claims", claims_table(claims))
+def case_table(case, turns):
+    """Times of a case study, and what follows for what the paper says about processor time."""
+    counts, times, whole = measured(case, turns)
+    claims = [judge(case, seconds, what, chosen) for chosen in (PAPER, DEFAULT)
+              for what, seconds in (("right-hand side", times), ("run", whole))]
+    return methods_table(case, counts, times, whole) + "\n\n" + claims_table(claims)
 
 
 def main():
-    options = arguments(__doc__.splitlines()[0], publishes=True, parts=("cases", "flops", "large", "appell"))
+    options = arguments(__doc__.splitlines()[0], publishes=True,
+                        parts=("cart", "box", "satellite", "flops", "large", "appell"))
     turns = 11 if options.quick else 31
     sizes = (2, 4, 8, 14, 20) if options.quick else tuple(range(2, 21))
-
-    def put(mark, table):
-        publish(options, "docs/theory/analytic.md", mark, table, "python bench/analytic.py")
-
-    parts = {
-        "cases": lambda: case_studies(turns, put),
-        "flops": lambda: put("bench/analytic.py flops", operations_table()),
-        "large": lambda: put("bench/analytic.py large", large_table(turns)),
-        "appell": lambda: put("bench/analytic.py appell", appell_table(turns, sizes)),
+    tables = {
+        "bench/analytic.py cart": lambda: case_table(cases.cart(), turns),
+        "bench/analytic.py box": lambda: case_table(cases.box(), turns),
+        "bench/analytic.py satellite": lambda: case_table(cases.satellite(), turns),
+        "bench/analytic.py flops": operations_table,
+        "bench/analytic.py large": lambda: large_table(turns),
+        "bench/analytic.py appell": lambda: appell_table(turns, sizes),
     }
-    for part, measure in parts.items():
-        if options.part in (None, part):
-            measure()
+    for mark, table in tables.items():
+        if options.part is None or mark.endswith(f" {options.part}"):
+            publish(options, "docs/theory/analytic.md", mark, table(), "python bench/analytic.py")
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ if __name__ == "__main__":
     methods = list(STATE_METHODS)
     forest = list(trees())
     found = [structure(model) for model in forest]
-    measured = measure(forest, found, 1 if options.quick else 6, methods)
+    measured = measure(forest, found, 1 if options.quick else 3, methods)
     fitted, rows = {}, []
     for method in methods:
         fitted[method], errors = fit(method, found, measured[method])

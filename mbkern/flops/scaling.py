@@ -32,6 +32,7 @@ FAMILIES: dict[str, Callable[..., Model]] = {
 EVALUATION, INTEGRATION, FIXED, STEP, CALL = "evaluation", "integration", "fixed", "step", "call"
 STEPS = 100  # of a run by RK4 with fixed steps
 PATIENCE = 0.1  # seconds: longer runs are left out
+PARTS = 20  # one of which says how long an adaptive run is
 FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
@@ -88,9 +89,10 @@ class Study:
         return list(dict.fromkeys((m.family, m.dofs, m.method, m.what) for m in self.measurements))
 
     def exponent(self, family: str, dofs: int, method: str, what: str = EVALUATION) -> float | None:
-        """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three."""
+        """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three, and where a
+        difference of two times (a step, a call) came out negative."""
         N, ns = self.times(family, dofs, method, what)
-        if len(N) < 3:
+        if len(N) < 3 or ns.min() <= 0.0:
             return None
         return _exponent(N, ns)
 
@@ -407,10 +409,11 @@ def _runs(models: Mapping[int, Model], evaluations: Mapping[tuple[int, str], flo
           seconds: float) -> dict[str, dict[tuple[int, str], float]]:
     """Nanoseconds of whole runs, and what follows for one step of RK4 and the call around the steps; `evaluations` are
     those of one right-hand side."""
-    # how many evaluations an adaptive run takes depends on the tree and on the variables, (q, p) or (q, u)
+    # how many evaluations an adaptive run takes depends on the tree and on the variables, (q, p) or (q, u): a part of
+    # it tells, and long chains of free bodies would take minutes for the whole
     slowest_first = sorted(evaluations, key=lambda key: -evaluations[key])
     quickest = {(N, STATE_METHODS[name].variable): name for N, name in slowest_first}  # the last one stays
-    needed = {key: integration(models[key[0]], name, span)().nfev for key, name in quickest.items()}
+    needed = {key: PARTS * integration(models[key[0]], name, span / PARTS)().nfev for key, name in quickest.items()}
     adaptive = best_times({(N, name): integration(models[N], name, span) for (N, name), ns in evaluations.items()
                            if 1e-9 * needed[N, STATE_METHODS[name].variable] * ns < PATIENCE}, seconds)
     able = [key for key, ns in evaluations.items() if 4e-9 * steps * ns < PATIENCE]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class Call:
     def _quick(self, slots: list[int], shapes: list[tuple[int, ...]]) -> Callable[..., Answer]:
         """`run` as a built-in function; the slow one where Python's objects are not as compiled code takes them."""
         if not interpreter.known():
-            return lambda t, out, *given: self._explained(checks.BAD_SHAPE, t, out, *given)
+            return partial(self._explained, checks.BAD_SHAPE)
         binding = self.system.binding
         made: Callable[..., Answer] = builtin.function(
             self._function, list(zip(slots, shapes, strict=True)), len(self.inputs), self._explained,
@@ -124,8 +125,7 @@ class Call:
     def _evaluate(self, frame: int, t: float, arrays: list[Array]) -> int:
         """Run the operation in a frame, on arrays that have been looked at."""
         operation, binding = self.operation, self.system.binding
-        names = [argument.name for argument in (*self.inputs, *operation.results)]
-        found = dict(zip(names, arrays, strict=True))
+        found = {argument.name: x for argument, x in zip(self.inputs, arrays, strict=False)}  # results are behind
         given = [found.get(argument.name) for argument in operation.inputs] + arrays[len(self.inputs):]
         words = np.array([(0, 0) if x is None else (x.ctypes.data, x.size) for x in given], np.int64)
         code = int(_operation(self._function)(t, words.ctypes.data, frame, frame + binding.block.nbytes))

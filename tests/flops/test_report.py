@@ -135,6 +135,11 @@ def test_claims_can_fail():
     assert Study(tuple(made_up(lambda N: N)))._growth("", "dah", 1, ("chain",), 3).verdict == "not measured"
 
 
+def test_no_exponent_of_negative_differences():
+    """A call is a run less its steps, which noise can make negative."""
+    assert Study(tuple(made_up(lambda N: N - 5.0))).exponent("chain", 1, "emh-ldl") is None
+
+
 def test_a_study_in_parts(tmp_path):
     """What is measured again replaces its panel and no other, also after a detour by a file."""
     first = Study((*made_up(lambda N: 7.0 * N, family="carousel"), *made_up(lambda N: 3.0 * N, dofs=2)))
