@@ -9,6 +9,7 @@ The first three begin with the sweeps of :mod:`.speeds`, which leave joint speed
 with those of :mod:`.newton_euler`; joint forces need no elimination.
 """
 
+from .columns import tail
 from .extended import backward
 from .jacobian_pairs import are_few
 from .jacobian_products import jvp_rows, vjp_rows
@@ -18,29 +19,35 @@ from .layout import NV, forces_at, speeds_at
 from .newton_euler import sweeps
 from .number import get, put, whole
 from .right_hand_sides import add_up
-from .speeds import put_speeds
+from .speeds import forward
 from .velocity_derivatives import acceleration_derivatives, force_derivatives
 
 
 @kernel
-def swept(block, q, p, work):
-    """Joint speeds of momenta, articulated inertias and pivots in the workspace."""
-    put_speeds(block, q, p, work)
+def eliminated(block, q, p, work):
+    """Articulated inertias and pivots in the workspace."""
+    backward(block, q, p, work)
 
 
 @kernel
-def eliminated(block, q, p, work):
-    """The same without joint speeds."""
-    backward(block, q, p, work)
+def moved(block, q, p, work):
+    """Joint speeds of momenta, too."""
+    forward(block, q, p, tail(work, speeds_at(block)), work)
+
+
+@inline
+def swept(block, q, p, work):
+    """Both."""
+    eliminated(block, q, p, work)
+    moved(block, q, p, work)
 
 
 @inline
 def begun(block, q, p, wrench, work):
     """What the derivatives begin with; trees of single dofs get their joint speeds later (:mod:`.single_dofs`)."""
-    if wrench.shape[0] == 0 and only_single_dofs(block):
-        eliminated(block, q, p, work)
-    else:
-        swept(block, q, p, work)
+    eliminated(block, q, p, work)
+    if wrench.shape[0] > 0 or not only_single_dofs(block):
+        moved(block, q, p, work)
 
 
 @inline
