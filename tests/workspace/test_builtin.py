@@ -106,7 +106,7 @@ class Arrays(np.ndarray):
     list, lambda x: x[:-1], lambda x: x.astype(">f8"), lambda x: x.astype(np.float32), lambda x: x.view(np.int64),
     lambda x: x.view("M8[s]"), lambda x: np.stack((x, x), axis=1)[:, 0], lambda x: x[None], lambda x: x.view(Arrays),
     np.ma.array, lambda x: np.frombuffer(b"." + x.tobytes(), np.uint8)[1:].view(np.float64),
-    lambda x: np.array(x[0]), lambda x: None], ids=str)
+    lambda x: np.array(x[0]), lambda x: None])
 def test_arrays_that_python_looks_at(form):
     run, seen = explained(call("velocities"))
     for given in ((form(Q), P), (Q, form(P))):
