@@ -176,11 +176,12 @@ def beside_exudyn(quick: bool) -> str:
 
 
 def main() -> None:
-    tables = {"evaluations": evaluations, "growth": growth, "runs": runs, "exudyn": beside_exudyn}
-    options = arguments(__doc__, publishes=True, parts=list(tables))
-    for part, table in tables.items():
-        if options.part in (None, part):
-            publish(options, PAGE, f"bench/constraints.py {part}", table(options.quick), COMMAND)
+    tables = {"bench/constraints.py evaluations": evaluations, "bench/constraints.py growth": growth,
+              "bench/constraints.py runs": runs, "bench/constraints.py exudyn": beside_exudyn}
+    options = arguments(__doc__, publishes=True, parts=[mark.split()[1] for mark in tables])
+    for mark, table in tables.items():
+        if options.part in (None, mark.split()[1]):
+            publish(options, PAGE, mark, table(options.quick), COMMAND)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,9 @@ class Differentiable(Constrained):
         >>> builder = mb.ModelBuilder()
         >>> _ = builder.add_body("bob", joint=mb.revolute("y"), mass=2.0, com=(0, 0, -0.5))
         >>> A = mb.System(builder.build()).jacobian_rhs([0.0], [0.0])
-        >>> A.matrix.round(6)  # m g l = 9.81, m l^2 = 0.5
+        >>> A.matrix.round(6) + 0.0  # m g l = 9.81, m l^2 = 0.5
         array([[ 0.  ,  2.  ],
-               [-9.81, -0.  ]])
+               [-9.81,  0.  ]])
         >>> float(np.abs(np.linalg.eigvals(A.matrix)[0]).round(6))  # sqrt(g / l)
         4.429447
         """

@@ -243,7 +243,7 @@ class _Unasked(threading.local):
         if self.depth == 0 and now - self.until > PAUSE:
             self.since, self.said = now, False
         self.depth += 1
-        if not self.said and now - self.since > SHORTEST and function.__module__.startswith("mbkern."):
+        if not self.said and now - self.since > SHORTEST and (function.__module__ or "").startswith("mbkern."):
             self.said = True
             if wanted():
                 print(longer_line(function.__module__.rpartition(".")[2]), file=sys.stderr, flush=True)

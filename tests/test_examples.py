@@ -1,6 +1,7 @@
 """What a newcomer does, in processes of its own: an arm from a file, PD control, a page to look at."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -33,4 +34,6 @@ def test_an_arm_goes_to_its_goal(robot, tmp_path):
 
 def test_ci_runs_it_with_runtime_dependencies_only():
     ci = (ROOT / ".ci" / "run").read_text()
-    assert ci.index("install --editable .\n") < ci.index("docs/examples/pd_arm.py") < ci.index('install --editable ".[')
+    assert '"$place/newcomer/bin/python" docs/examples/pd_arm.py' in ci
+    assert re.findall(r'newcomer/bin/pip".* install (.*)', ci) == ["--editable ."]
+    assert ci.index("install --editable .\n") < ci.index("start main_job") < ci.index('install --editable ".[')

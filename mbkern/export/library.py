@@ -328,8 +328,9 @@ class Maker:
         if model.constraints:
             calls = lazy.module("core.constrained_calls")
             ode, rhs = calls.ode_closed if self.system.locks_when_open else calls.ode, FLOW.compiled.one
-            closing = [self._piece(made) for made in (calls.settle, CONSTRAINT_OPERATIONS["true_momenta"].compiled.one,
-                                                      CONSTRAINT_OPERATIONS["closer"].compiled.one)]
+            closing = [self._piece(made) for made in (
+                calls.settle, calls.reveal, CONSTRAINT_OPERATIONS["true_momenta"].compiled.one,
+                CONSTRAINT_OPERATIONS["closer"].compiled.one)]
         quaternions = int(self.block[L.N_QUATERNIONS])
         self.needed = max(self.needed, plan.QUATERNIONS + quaternions + plan.NUM + plan.VECTORS * (model.nq + model.nv)
                           + self.block.size + self.work_size + places.loads_size(self.block))

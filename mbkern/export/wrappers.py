@@ -237,7 +237,7 @@ class Wrappers:
 
     def steps(self, function: Function, symbol: str, ode: str, rhs: str, size: int, closing: Sequence[str]) -> None:
         """A kernel of :mod:`mbkern.integrate.kernels.library`: the arguments of the function, then addresses, the size
-        of a workspace, and of models with constraints the three functions `closing`."""
+        of a workspace, and of models with constraints the four functions `closing`."""
         made, builder = self.begin(function)
         *given, work = made.args
         pointers = [argument for argument in given if isinstance(argument.type, ir.PointerType)]
@@ -246,14 +246,14 @@ class Wrappers:
         block, memory = self._places(builder, work)
         passed = [builder.ptrtoint(x, _word) if isinstance(x.type, ir.PointerType) else x for x in given]
         kinds = [x.type for x in passed]
-        call = self.kernel(symbol, ir.FunctionType(_word, [*kinds, *[_word] * 8]))
+        call = self.kernel(symbol, ir.FunctionType(_word, [*kinds, *[_word] * 9]))
         of_ode = ir.FunctionType(ir.VoidType(), [_double, _doubles, _doubles, _text])
 
         def address(name: str, kind: ir.FunctionType) -> Any:
             return builder.ptrtoint(self.kernel(name, kind), _word)
 
-        last = [address(name, kind) for name, kind in zip(closing, (of_ode, OPERATION, OPERATION), strict=True)
-                ] if closing else [word(0)] * 3
+        last = [address(name, kind) for name, kind in zip(closing, (of_ode, of_ode, OPERATION, OPERATION), strict=True)
+                ] if closing else [word(0)] * 4
         builder.ret(builder.trunc(builder.call(call, [
             *passed, address(ode, of_ode), address(rhs, OPERATION), block, memory, word(size), *last]), _int))
 

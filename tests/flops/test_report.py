@@ -12,7 +12,7 @@ import mbkern as mb
 from mbkern import plain
 from mbkern.cli import COMMANDS, parser
 from mbkern.cli.models import model_named
-from mbkern.errors import MbkernError, MethodError, ModelError
+from mbkern.errors import MbkernError, MethodError, ModelError, StateError
 from mbkern.flops.scaling import (
     CALL,
     EVALUATION,
@@ -265,7 +265,7 @@ def test_diagram_command(capsys, tmp_path):
     path = tmp_path / "map.png"
     assert command("diagram", "--dofs", "3", "--out", str(path), "--source", "table1-en", "--size", "8") == 0
     assert path.stat().st_size > 5000 and "HZU" in capsys.readouterr().out
-    with pytest.raises(ModelError, match="--out"):
+    with pytest.raises(StateError, match="--out"):
         command("diagram", "--dofs", "3", "--out", str(tmp_path / "map.txt"))
     with pytest.raises(ModelError, match="n: expected the dofs"):
         command("diagram", "--dofs", "7", "--out", str(path))

@@ -1,16 +1,18 @@
 """Steps of RK4 and Dormand-Prince for an exported library (:mod:`mbkern.export`): the loop of :mod:`.run`, called with
 addresses alone. So the bits are those of `simulate` and `Stepper`.
 
-    int64 rk4(double t, double h, int64 n, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close)
+    int64 rk4(double t, double h, int64 n, q, p, tau, wrench, ode, rhs, block,
+              memory, size, settle, reveal, gauge, close)
     int64 dopri5(double t_end, int64 n, double rtol, double atol, clock, q, p, tau, wrench, ode, rhs, block,
-                 memory, size, settle, gauge, close)
+                 memory, size, settle, reveal, gauge, close)
 
 All without a type are addresses: of the state, which moves on in place; of joint forces and wrenches that are held (0:
 none); of the functions `ode` (:mod:`mbkern.core.cabi`) and of the method; of the constants; of memory with room for
 
     words of the plan and of num | vectors | frame: block, workspace, loads
 
-and of the functions that close loops after each step (:mod:`mbkern.core.constrained_calls`), 0 for trees.
+and of the functions that close loops after each step and give true momenta to the estimate of its error
+(:mod:`mbkern.core.constrained_calls`), 0 for trees.
 
 `clock` has four numbers: t; the next step (0: not chosen yet); the error of the last step; whether it was rejected.
 """
@@ -29,8 +31,8 @@ from ...core.number import array_at, get, put, whole
 from .common import at, copy, unit_quaternions
 from .plan import (
     AT_NUM, AT_WORK, ATOL, CODE, DOPRI5, ERROR_OLD, FAILED_RHS, FAILED_STEP, FAILED_TIME, H, LEG_BEGIN, LEG_END,
-    MAX_STEP, METHOD, N, N_QUATERNIONS, N_STEPS, NUM, NOTHING, OUTPUT, QUATERNIONS, RHS, RK4, RTOL, SETTLE, SPLIT,
-    STARTED, STATUS as PLAN_STATUS, T, T0, T_END, USER, VECTORS, Y,
+    MAX_STEP, METHOD, N, N_QUATERNIONS, N_STEPS, NUM, NOTHING, OUTPUT, QUATERNIONS, RHS, RK4, REVEAL, RTOL, SETTLE,
+    SPLIT, STARTED, STATUS as PLAN_STATUS, T, T0, T_END, USER, VECTORS, Y,
 )
 from .run import loop, start
 from .steps import take_dopri5, take_rk4
@@ -72,7 +74,7 @@ def frame_for(at_block, tau, wrench, ode, rhs, address, size, gauge, close):
 
 
 @exact
-def plan_for(method, q, p, tau, wrench, ode, rhs, at_block, memory, size, settle, gauge, close):
+def plan_for(method, q, p, tau, wrench, ode, rhs, at_block, memory, size, settle, reveal, gauge, close):
     """A plan in memory for the state at (q, p), whose method and times are not set yet."""
     block = array_at(at_block, UNKNOWN)
     nq, nv, count = whole(block, NQ), whole(block, NV), count_quaternions(block)
@@ -85,7 +87,8 @@ def plan_for(method, q, p, tau, wrench, ode, rhs, at_block, memory, size, settle
     frame_for(at_block, tau, wrench, ode, rhs, frame, size, gauge, close)
     plan[RHS], plan[USER], plan[PLAN_STATUS] = ode, frame, frame + 8 * STATUS
     plan[METHOD], plan[N], plan[SPLIT], plan[OUTPUT] = method, nq + nv, nq, NOTHING
-    plan[AT_NUM], plan[AT_WORK], plan[N_QUATERNIONS], plan[SETTLE] = numbers, vectors, count, settle
+    plan[AT_NUM], plan[AT_WORK], plan[N_QUATERNIONS] = numbers, vectors, count
+    plan[SETTLE], plan[REVEAL] = settle, reveal
     k = 0
     for i in range(whole(block, N_NODES)):
         place = whole(block, node_row(i) + QUATERNION)
@@ -120,9 +123,9 @@ def status_of(code, plan):
     return BAD_T if code == FAILED_TIME else OK
 
 
-@c_function(types.intp(types.float64, types.float64, *[types.intp] * 13))
-def rk4(t, h, n, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close):
-    plan, num, work = plan_for(RK4, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close)
+@c_function(types.intp(types.float64, types.float64, *[types.intp] * 14))
+def rk4(t, h, n, q, p, tau, wrench, ode, rhs, block, memory, size, settle, reveal, gauge, close):
+    plan, num, work = plan_for(RK4, q, p, tau, wrench, ode, rhs, block, memory, size, settle, reveal, gauge, close)
     num[T] = num[T0] = num[LEG_BEGIN] = t
     num[H], num[LEG_END], num[T_END], plan[N_STEPS] = h, NO_LIMIT, NO_LIMIT, -1
     code = status_of(loop(take_rk4, memory, n), plan)
@@ -131,10 +134,10 @@ def rk4(t, h, n, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge
     return code
 
 
-@c_function(types.intp(types.float64, types.intp, types.float64, types.float64, *[types.intp] * 13))
-def dopri5(t_end, n, rtol, atol, clock, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close):
+@c_function(types.intp(types.float64, types.intp, types.float64, types.float64, *[types.intp] * 14))
+def dopri5(t_end, n, rtol, atol, clock, q, p, tau, wrench, ode, rhs, block, memory, size, settle, reveal, gauge, close):
     times = array_at(clock, 4)
-    plan, num, work = plan_for(DOPRI5, q, p, tau, wrench, ode, rhs, block, memory, size, settle, gauge, close)
+    plan, num, work = plan_for(DOPRI5, q, p, tau, wrench, ode, rhs, block, memory, size, settle, reveal, gauge, close)
     num[T] = num[T0] = num[LEG_BEGIN] = get(times, 0)
     num[T_END] = num[LEG_END] = t_end
     num[RTOL], num[H] = rtol, get(times, 1)
