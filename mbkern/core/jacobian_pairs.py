@@ -28,7 +28,7 @@ from .single_dofs import (
 from .spatial import axpy6, dot6, scale6
 from .vec3 import dot
 
-MOST_PAIRS = 320  # dofs: beyond, the products, O(N^3), take longer than sweeps
+MOST_PAIRS = 200  # dofs: beyond, the products, O(N^3), take longer than sweeps
 TILE = 4  # rows
 SIDE_BY_SIDE = 2  # column numbers
 
