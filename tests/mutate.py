@@ -58,6 +58,7 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("core/constraint_rows.py", ["tests/fuzz/test_fuzz_constraints.py", "tests/constraints/test_rows.py"]),
     ("core/*.py", [_PLAIN, "tests/fuzz", "tests/test_dense.py", "tests/test_bad_input.py", "tests/test_formulations.py",
                    "tests/test_armature.py"]),
+    ("integrate/kernels/lane_plan.py", []),  # offsets likewise
     ("integrate/kernels/lane_*.py", ["tests/integrate/test_plain_lanes.py", "tests/batch/test_simulate_batch.py"]),
     ("integrate/kernels/*.py", ["tests/integrate/test_integrate_kernels.py", "tests/integrate/test_integrate_order.py",
                                 "tests/integrate/test_integrate_runs.py",
@@ -78,6 +79,10 @@ REASONS: dict[tuple[str, str], str] = {
     ("analytic/structure.py", "> 1e-12"): "no angle is the bound itself",
     ("analytic/faults.py", "np.nan_to_num("): "finite speeds to try a function at; which ones does not matter",
     ("analytic/trajectory.py", "way * times < way * segment.t_end"): "the next segment writes the same time again",
+    ("integrate/kernels/lane_steps.py", "lane[STEP, k] = h * 0.1"): "any part will do",
+    ("integrate/kernels/lane_steps.py", "who[GROWN, k] > 3"): "how often changes may grow before it gives up: any few",
+    ("integrate/kernels/lane_steps.py", "left = 1"): "whether, not how many",
+    ("integrate/kernels/lane_run.py", "wanted += stale"): "whether, not how many",
     ("core/lanes.py", "stack_words(10)"): "room for a word more",
     ("core/lanes.py", "integers_at(arguments, 10)"): "room for a word more, and results that nobody looks at",
 }
