@@ -51,7 +51,7 @@ def test_gradient_by_the_beginning_is_that_of_the_tangents(integrator):
 
 
 def test_gradient_where_the_stages_need_newton():
-    """Springs that fixed-point iteration cannot follow (h omega = 9): back by factors of all stages, as the tangents."""
+    """Springs that fixed-point iteration cannot follow (h omega = 9): back by factors of all stages."""
     builder = mb.ModelBuilder()
     for name, parent in (("upper", "world"), ("lower", "upper")):
         builder.add_body(name, parent, mb.revolute("y"), mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1),
