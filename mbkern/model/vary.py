@@ -18,6 +18,7 @@ from ..lazy import cached_property
 from ..workspace import places
 from . import checks
 from .arrays import too_large
+from .doubts import room_in
 from .lowering import numbers
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Varied:
         changes = {body: {name: array for name, array in change.items() if name in SHAPES}
                    for body, change in self._changes.items()}
         block = numbers(self.model.body_specs, self.model.gravity.tolist(), changes, self.model.constraints,
-                        self.model.coordinate_names).astype(object)
+                        self.model.coordinate_names, room_in(self.model.block)).astype(object)
         for place, values_there in self._standing():
             block[place] = values_there
         # also numbers that are the same for all, where frames are chosen otherwise than in the model's own block
