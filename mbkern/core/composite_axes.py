@@ -22,9 +22,9 @@ W_COMPOSITE_AXES, W_COMPOSITE_WAY = W_P, W_P + WAY  # E and the way, in the plac
 
 
 @inline
-def put_composites(block, q, passing, leaves, work):
-    """E, way, and the composite inertias (s and J) of all nodes; `passing` and `leaves`: see :mod:`.world_axes`."""
-    put_world_axes(block, q, W_COMPOSITE_AXES, passing, leaves, work)
+def put_composites(block, q, begins, leaves, work):
+    """E, way, and the composite inertias (s and J) of all nodes; `begins` and `leaves`: see :mod:`.world_axes`."""
+    put_world_axes(block, q, W_COMPOSITE_AXES, begins, leaves, work)
     n = whole(block, N_NODES)
     for i in range(n):
         c, w = node_row(i), work_row(i)
