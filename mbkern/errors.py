@@ -45,6 +45,10 @@ class StalledWarning(RuntimeWarning):
     """A call has been waiting for its own threads for long; it goes on waiting, ctrl-C ends it."""
 
 
+class StalledError(MbkernError, TimeoutError):
+    """Threads of a call have given no sign of life for very long, or no longer exist; they are not waited for."""
+
+
 class SlowFunctionWarning(UserWarning):
     """A function of forces is plain Python and is called from compiled code; given once in a process."""
 

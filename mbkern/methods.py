@@ -18,6 +18,7 @@ from . import lazy
 from .core import constants as L
 from .errors import MethodError, SingularInertiaError
 from .lazy import cached_property
+from .model.checks import show
 from .model.model import Model
 from .operations import PDOT, QDOT, TAU, WRENCH, Operation, P, Q, U, result
 from .workspace import places
@@ -220,10 +221,10 @@ def method_named(name: str, model: Model) -> Method:
     if model.constraints:
         if not isinstance(name, str) or name not in ("auto", CONSTRAINED.name):
             raise MethodError(f"method: a model with constraints ({model.constraints[0].name!r}, ...) has one method, "
-                              f"\"constrained\" (or \"auto\"), got {name!r}")
+                              f"\"constrained\" (or \"auto\"), got {show(name)}")
         return CONSTRAINED
     if not isinstance(name, str) or name not in STATE_METHODS:
-        raise MethodError(f"method: expected one of {', '.join([*STATE_METHODS, 'auto'])}, got {name!r}")
+        raise MethodError(f"method: expected one of {', '.join([*STATE_METHODS, 'auto'])}, got {show(name)}")
     check_inertias(STATE_METHODS[name], model)
     return STATE_METHODS[name]
 
@@ -236,7 +237,7 @@ def acceleration_named(name: str, model: Model) -> AccelerationMethod:
                               f"{name!r}")
         return CONSTRAINED_ACCELERATION
     if not isinstance(name, str) or name not in ACCELERATIONS:
-        raise MethodError(f"method: expected one of {', '.join([*ACCELERATIONS, 'auto'])}, got {name!r}")
+        raise MethodError(f"method: expected one of {', '.join([*ACCELERATIONS, 'auto'])}, got {show(name)}")
     check_inertias(ACCELERATIONS[name], model)
     return ACCELERATIONS[name]
 

@@ -16,6 +16,7 @@ from . import lazy
 from .core.checks import BAD_P, BAD_Q, BAD_TAU, BAD_U, BAD_UDOT, BAD_WRENCH, BAD_X, UNCHECKED
 from .errors import MethodError
 from .locks import COMPILING
+from .model.checks import show
 from .model.model import Model
 from .workspace import places
 
@@ -303,7 +304,7 @@ def operation_named(name: Any, others: Sequence[str] = ()) -> Operation:
     if isinstance(name, str) and (name in OPERATIONS or name in CONSTRAINT_OPERATIONS):
         return OPERATIONS.get(name) or CONSTRAINT_OPERATIONS[name]
     known = [*others, *OPERATIONS, *CONSTRAINT_OPERATIONS]
-    raise MethodError(f"operation: expected one of {', '.join(known)}, got {name!r}{with_nearest(name, known)}")
+    raise MethodError(f"operation: expected one of {', '.join(known)}, got {show(name)}{with_nearest(name, known)}")
 
 
 def markdown_table() -> str:

@@ -476,7 +476,7 @@ class Constrained(Operations):
         """Dofs of the coordinates that keep their values."""
         model, places = self.model, []
         if isinstance(hold, str):
-            raise StateError(f"hold: expected a list of names of coordinates, got {hold!r}")
+            raise StateError(f"hold: expected a list of names of coordinates, got {show(hold)}")
         for name in several(hold, "hold", StateError):
             if not isinstance(name, str) or name not in model.speed_names or name not in model.coordinate_names:
                 raise StateError(f"hold: there is no coordinate {name!r} that can be held."

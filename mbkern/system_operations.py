@@ -956,7 +956,7 @@ def _place_of(model: Model, frame: Any) -> tuple[int, Array, Array]:
         if frame == "world" or frame in model.body_names:
             return (-1 if frame == "world" else model.body_index(frame)), np.eye(3), np.zeros(3)
     names = [*model.frames, *model.body_names, "world"]
-    raise ModelError(f"frame: expected the name of a frame or a body, got {frame!r}{with_nearest(frame, names)}")
+    raise ModelError(f"frame: expected the name of a frame or a body, got {show(frame)}{with_nearest(frame, names)}")
 
 
 def numbers_of_frame(model: Model, block: Array, frame: Any, axes: Any) -> Array:

@@ -18,7 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import lazy
-from .errors import MbkernError, StalledWarning, StateError
+from .errors import MbkernError, StalledError, StalledWarning, StateError
 from .model.checks import show
+from .pool import Pool
 
 VARIABLE = "MBKERN_NUM_THREADS"
 MOST = 256  # helpers in the pool, over all callers; they are started only when needed
 TICK = 0.05  # seconds between two looks at progress and ctrl-C
-PATIENCE = 60.0  # seconds that threads may work when the others are done, without a warning
-LONGEST = 600.0  # seconds that one may take for a piece of some microseconds: then it does not come back
+PATIENCE = 60.0  # seconds without a sign of life, then a warning
+LONGEST = 600.0  # seconds that one may take for a piece of some milliseconds: then it does not come back
 
 AWAKE = 0.5e-3  # seconds that a helper stays at its slot without a job
 JOBS = 1000  # that it does before it goes for a moment; a process that ends would wait for one that never does
 RECENT = 2e-3  # seconds; where the last job was begun so shortly ago, even a short one is worth waking helpers
 
 _lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
+_pool: Pool | None = None
 _KEPT: list[Any] = []  # memory that helpers who are not waited for any more may still write to
 
 
@@ -116,11 +117,12 @@ def count(threads: Any = None) -> int:
     return min(wanted, MOST)
 
 
-def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None = None) -> None:
+def run(work: Callable[[], None], threads: int, watch: Callable[[], object] | None = None) -> None:
     """Call `work` from `threads` threads at once, the caller's among them, and wait for all that have begun.
 
-    The wait is one of many short ones: ctrl-C ends it, threads that no longer exist are an error, and those that are
-    at work for long after all others have finished are named in a `StalledWarning`.
+    A long computation is waited for as long as it gets on. Threads that give no sign of life for `PATIENCE` seconds are
+    named in a `StalledWarning`, after `LONGEST` seconds, or when they no longer exist, they are an error. Ctrl-C ends
+    the wait.
 
     Parameters
     ----------
@@ -130,6 +132,8 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
         From `count`.
     watch : callable, optional
         Called a few times a second from the calling thread while the helpers work, which then does not work itself.
+        What it returns changes as long as they get on. Without it, a thread that ends its part is the only sign of
+        life.
     """
     helpers = threads if watch is not None and threads > 1 else threads - 1
     if helpers == 0:
@@ -145,34 +149,51 @@ def run(work: Callable[[], None], threads: int, watch: Callable[[], None] | None
     try:
         for _ in range(helpers):
             futures.append(_helpers().submit(help_along))
-        if helpers < threads:
+    except RuntimeError:  # the system has no more threads: then with those that there are
+        pass
+    try:
+        if helpers < threads or not futures:
             work()
         else:
-            assert watch is not None
-            while _at_work(futures, workers):
-                watch()
-    finally:
-        begun = [future for future in futures if not future.cancel()]  # the others would find nothing to do
-        since = time.monotonic()
-        while busy := _at_work(begun, workers):
-            if time.monotonic() - since > PATIENCE:
-                since += PATIENCE
-                warnings.warn(f"{busy} of {threads} threads are still at work on their last part, "
-                              f"{PATIENCE:g} s after the others were done ({_names(workers)}); this call waits for "
-                              "them, ctrl-C ends it", StalledWarning, stacklevel=3)
+            _wait_for(futures, workers, watch)
+    except BaseException as error:
+        begun = _begun(futures)
+        if isinstance(error, Exception) and not isinstance(error, StalledError):
+            _wait_for(begun, workers)  # they may write to what is the caller's
+        raise
+    begun = _begun(futures)
+    _wait_for(begun, workers)
     for future in begun:
         future.result()  # an exception of a helper becomes one of the caller
 
 
-def _at_work(futures: list[Future[None]], workers: list[threading.Thread]) -> int:
-    """How many are not done yet, after a moment; an error if one of them never will be."""
-    busy = len(wait(futures, TICK).not_done)
-    dead = [thread for thread in workers if not thread.is_alive()] if busy else []
-    if dead:
-        raise MbkernError(f"{len(dead)} of the threads that did this work have ended in the middle of it "
-                          f"({_names(dead)}), as they do in a process that was forked meanwhile; begin again there, or "
-                          "fork before or after")
-    return busy
+def _begun(futures: list[Future[None]]) -> list[Future[None]]:
+    """Without those who have not: they would find nothing to do."""
+    return [future for future in futures if not future.cancel()]
+
+
+def _wait_for(futures: list[Future[None]], workers: list[threading.Thread], watch: Callable[[], object] | None = None,
+              ) -> None:
+    """Wait until all are done; an error when that will not happen."""
+    sign: object = None
+    seen = said = time.monotonic()
+    while busy := len(wait(futures, TICK).not_done):
+        dead = [thread for thread in workers if not thread.is_alive()]
+        if dead:
+            raise StalledError(f"{len(dead)} of the threads that did this work have ended in the middle of it "
+                               f"({_names(dead)}), as they do in a process that was forked meanwhile; begin again "
+                               "there, or fork before or after")
+        before, sign, now = sign, (busy, watch and watch()), time.monotonic()
+        late = f"{busy} of {len(futures)} threads ({_names(workers)}) have"
+        if sign != before:
+            seen = said = now
+        elif now - seen > LONGEST:
+            raise StalledError(f"{late} not got on for {LONGEST:g} s: does a function that they call wait for "
+                               f"something? They are given up; threads=1 (or {VARIABLE}=1) calls it from this thread")
+        elif now - said > PATIENCE:
+            said = now
+            warnings.warn(f"{late} not got on for {now - seen:.0f} s; this call waits for them, at most {LONGEST:g} s, "
+                          "ctrl-C (twice) ends it", StalledWarning, stacklevel=4)
 
 
 def _names(workers: list[threading.Thread]) -> str:
@@ -241,8 +262,8 @@ def outwait(job: NDArray[np.int64], *used: Any) -> int:
             now = time.monotonic()
             late = f"{job[rows.CAME] - job[rows.DONE]} of {job[rows.CAME]} helpers of a batch have"
             if now - begun > LONGEST:
-                raise MbkernError(f"{late} not come back from their last rows for {LONGEST:g} s; is this process short "
-                                  f"of processors? threads=1 (or {VARIABLE}=1) does without them")
+                raise StalledError(f"{late} not come back from their last rows for {LONGEST:g} s; is this process "
+                                   f"short of processors? threads=1 (or {VARIABLE}=1) does without them")
             if now - said > PATIENCE:
                 said = now
                 warnings.warn(f"{late} been at work on their last rows for {now - begun:.0f} s; this call waits for "
@@ -277,11 +298,11 @@ def _looks_awake() -> int:
     return int(trial * AWAKE / shortest)
 
 
-def _helpers() -> ThreadPoolExecutor:
+def _helpers() -> Pool:
     global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(MOST, thread_name_prefix="mbkern")
+            _pool = Pool(MOST, "mbkern")
         return _pool
 
 

@@ -34,34 +34,34 @@ PAUSE = 0.25  # seconds between two things that are compiled, if they have nothi
 # and after what comes before, of trees of hinges and of any tree.
 # bench/waits.py alone: begin
 ALONE: dict[str, tuple[float, float]] = {
-    "rhs": (4.9, 12.3),
-    "rhs_batch": (12.9, 27.0),
-    "dopri5": (11.3, 21.1),
-    "gauss4": (6.9, 14.5),
-    "stepper": (6.6, 14.1),
-    "simulate_batch": (8.5, 11.4),
-    "accelerations": (5.8, 5.5),
-    "batch": (12.9, 27.0),
-    "simulate": (11.3, 21.1),
-    "rk4": (11.3, 21.1),
-    "midpoint": (6.9, 14.5),
-    "gauss6": (6.9, 14.5),
+    "rhs": (7.6, 14.3),
+    "rhs_batch": (18.8, 30.3),
+    "dopri5": (14.8, 25.5),
+    "gauss4": (15.1, 21.1),
+    "stepper": (14.5, 19.8),
+    "simulate_batch": (24.2, 29.7),
+    "accelerations": (14.7, 15.6),
+    "batch": (18.8, 30.3),
+    "simulate": (14.8, 25.5),
+    "rk4": (14.8, 25.5),
+    "midpoint": (15.1, 21.1),
+    "gauss6": (15.1, 21.1),
 }
 # bench/waits.py alone: end
 # bench/waits.py after: begin
 AFTER: dict[str, tuple[float, float]] = {
-    "rhs": (4.9, 12.3),
-    "rhs_batch": (12.9, 27.0),
-    "dopri5": (6.4, 8.8),
-    "gauss4": (2.0, 2.2),
-    "stepper": (1.7, 1.8),
-    "simulate_batch": (8.5, 11.4),
-    "accelerations": (5.8, 5.5),
-    "batch": (12.9, 27.0),
-    "simulate": (6.4, 8.8),
-    "rk4": (6.4, 8.8),
-    "midpoint": (2.0, 2.2),
-    "gauss6": (2.0, 2.2),
+    "rhs": (8.2, 16.7),
+    "rhs_batch": (17.6, 25.5),
+    "dopri5": (10.1, 9.3),
+    "gauss4": (2.5, 2.5),
+    "stepper": (2.8, 2.2),
+    "simulate_batch": (10.7, 11.6),
+    "accelerations": (9.1, 5.8),
+    "batch": (17.6, 25.5),
+    "simulate": (10.1, 9.3),
+    "rk4": (10.1, 9.3),
+    "midpoint": (2.5, 2.5),
+    "gauss6": (2.5, 2.5),
 }
 # bench/waits.py after: end
 # Operations: alone, and after `rhs` and what comes before.

@@ -15,6 +15,7 @@ from .integrate import entries
 from .integrate.options import INTEGRATORS
 from .integrate.simulate import give_back, lend
 from .methods import STATE_METHODS
+from .model.checks import show
 from .operations import CONSTRAINT_OPERATIONS, OPERATIONS, Argument, with_nearest
 from .waits import expected, task
 
@@ -32,7 +33,8 @@ def warmup(system: System, names: tuple[str, ...], accelerations: Callable[[], A
     known = _jobs(system, accelerations, runs, run_batch)
     for name in names:
         if not isinstance(name, str) or name not in known:
-            raise MethodError(f"warmup: expected one of {', '.join(known)}, got {name!r}{with_nearest(name, [*known])}")
+            raise MethodError(f"warmup: expected one of {', '.join(known)}, got {show(name)}"
+                              f"{with_nearest(name, [*known])}")
     for name in names:
         with task(name, system):
             known[name]()
@@ -174,7 +176,8 @@ def _every(known: Sequence[str]) -> list[str]:
 def _look_at(names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
-            raise MethodError(f"warmup: expected some of {', '.join(known)}, got {name!r}{with_nearest(name, known)}")
+            raise MethodError(f"warmup: expected some of {', '.join(known)}, got {show(name)}"
+                              f"{with_nearest(name, known)}")
 
 
 @lru_cache

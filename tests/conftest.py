@@ -40,10 +40,10 @@ QUICK = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Share files out to processes, the longest first."""
-    from longest_first import LongestFirst
+    """How files are shared out to processes; here, as xdist need not be installed."""
+    import longest_first
 
-    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+    return longest_first.pytest_xdist_make_scheduler(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

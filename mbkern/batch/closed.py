@@ -75,6 +75,12 @@ class ClosedJob:
         self._next = self._end = 0
         self.fault: Array = np.zeros(LP.FAULT)
         self.plan: NDArray[np.int64] = np.zeros(LP.DONE + 1, np.int64)
+        self._steps: NDArray[np.int64] = np.zeros(max(P.ACCEPTED, P.REJECTED) + 1, np.int64)  # of the state at work
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Changes as long as it gets on."""
+        return int(self.plan[LP.DONE]), int(self._steps[P.ACCEPTED]), int(self._steps[P.REJECTED])
 
     def begin(self, begin: int, end: int) -> None:
         """States begin .. end are to be done next."""
@@ -98,7 +104,8 @@ class ClosedJob:
         run.prepare(batch.t0, batch.t_end, step=batch.step, n_steps=batch.n_steps, rtol=batch.rtol, atol=batch.atol,
                     max_step=batch.max_step, times=None if each_step else batch.times, save_every=int(each_step))
         record = Record()
-        outcome = go_on(run, record, begin(system, run, batch.Q0[i], batch.P0[i], None))
+        self._steps = run.plan
+        outcome = go_on(run, record, begin(system, run, batch.Q0[i], batch.P0[i], None), outer=batch.interrupt)
         if each_step:
             t, y = joined(record.t), joined(record.y, run.problem.size)
         else:

@@ -139,7 +139,7 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
             for part in parts:
                 solutions[part.begin] = part.solution
         except KeyboardInterrupt:
-            interrupt.asked = True  # so that the chunks which are missing end before they begin
+            interrupt.ask()  # so that the chunks which are missing end before they begin
         return BatchSolution.joined([solutions[begin] if begin in solutions else chunk_solution(*task(begin))
                                      for begin in begins])
 

@@ -30,6 +30,8 @@ def rows(value: Any, what: str, names: tuple[str, ...], count: int | None = None
     except ValueError:
         raise StateError(f"{what}: expected rows of equal length, one for each state, got rows of different "
                          "lengths") from None
+    except Exception:  # of any kind: the value itself may do the converting
+        raise StateError(f"{what}: expected rows of numbers, one for each state, got {show(value)}") from None
     n = len(names)
     if len(shape) != 2:
         hint = f"; for a single state write {what}[None, :]" if shape == (n,) else ""
@@ -55,7 +57,7 @@ def states(system: System, Q: Any, P: Any, names: tuple[str, str] = ("Q", "P")) 
 def _dimensions(value: Any) -> int:
     try:
         return np.ndim(value)
-    except ValueError:  # ragged, which whoever takes rows refuses
+    except Exception:  # ragged, or converting fails otherwise: whoever takes rows refuses it
         return 2
 
 

@@ -53,14 +53,16 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
     pieces = thread_pool.Pieces(run.total, grain, workers, smallest)
     bar = Tally(run.total, "states") if progress else None
     jobs: list[Any] = []
-    with Interrupt() as interrupt:
+    with Interrupt() as run.interrupt:
+        interrupt = run.interrupt
 
         def done() -> int:
             return sum(int(job.plan[LP.DONE]) for job in jobs)
 
-        def watch() -> None:
+        def watch() -> list[Any]:
             if bar is not None:
                 bar.show(done())
+            return [job.chunks for job in jobs]  # it changes as long as the threads get on
 
         def work() -> None:
             job = make_job(run)
@@ -88,6 +90,7 @@ class Run:
         model = system.model
         self.system = system
         self.first = first
+        self.interrupt = Interrupt()  # that of the call, once it runs
         self.method = inputs.integrator(integrator, INTEGRATORS, options.INTEGRATORS)
         self.Q0, self.P0 = inputs.states(system, Q0, P0, ("Q0", f"{system.variable.upper()}0"))
         self.total = total = self.Q0.shape[0]
@@ -262,6 +265,7 @@ class Job:
         self._arguments = (plan, num, self.who, lane, vectors, run.Q0, run.P0, places, values, own, run.times, run.q,
                            run.p, run.kept, run.status, run.reached, run.failed_at, run.counts, scratch, done)
         self._budget = max(1, 4000 // max(nv, 1))
+        self.chunks = 0
 
     def begin(self, begin: int, end: int) -> None:
         """States begin .. end are to be done next."""
@@ -272,6 +276,7 @@ class Job:
         self.plan[LP.BUDGET] = self._budget
         before = time.perf_counter()
         code = int(kernels.run_lanes(*self._arguments))
+        self.chunks += 1
         if code == P.MORE:
             seconds = max(time.perf_counter() - before, 1e-9)
             self._budget = max(1, int(self._budget * min(4.0, max(0.25, CHUNK_SECONDS / seconds))))

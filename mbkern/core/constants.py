@@ -28,8 +28,7 @@ RHS_CALL = 30  # of a frame for C callers: address of the method's right-hand si
 HAS_ROTORS = 31  # whether any dof has armature
 ROTORS_SIZE = 32  # numbers of the workspace that ball and free nodes with armature need
 ROTOR_CALLS = 33  # 3, addresses of the functions of :mod:`.rotor_calls` (zero in a model's own block)
-# 1 where all nodes are hinges, see CASE; -1 where frames have no bodies of their own (:mod:`.bare`), 0 otherwise
-ONLY_HINGES = 36
+ONLY_HINGES = 36  # whether all nodes are hinges, see CASE, whose margins need no second look (AT_DOUBTS)
 LAST_TIME = 37  # of a frame for C callers: t of its last call
 # of a frame: the largest loss of its calls so far (C callers); from where on a loss is reported (0: never)
 LOSS, LOSS_LIMIT = 38, 39
@@ -41,7 +40,10 @@ GAUGE_CALL, CLOSE_CALL = 41, 42
 ENGINE_CALLS = 43  # 3, addresses of the functions of :mod:`.constrained_engine` (zero in a model's own block)
 # of a block that was prepared for HZU: where the bases of joints begin (0: nowhere, all are computed in every call)
 AT_BASES = 46
-HEADER = 47
+# where the section of pivots that may be rounding begins: their number, then pairs of a child and such a node
+# (:mod:`.bare`; 0: there is none)
+AT_DOUBTS = 47
+HEADER = 48
 
 # ---- node row of the block ----
 KIND, PARENT, QI, VI = 0, 1, 2, 3  # QI: place in q (driven: number of the drive); VI: place in p

@@ -26,12 +26,12 @@ normal N:  c = x_A - R d - r N,  d = (N - (N . s) s) / |...|; a disc has r = 0, 
 """
 
 from .constraint_layout import (
-    ALONG, AT_COEFFICIENTS, A_ENTRY, A_LIST, BLADE, CONTACT, DISTANCE, DRIVEN_ENTRY, DRIVEN_LIST, DRIVE_OF, E_DEGREE,
-    E_DOF, E_NODE, E_POLYNOMIAL, E_QI, E_SIDE, FIRST_ROW, FORM, F_AXES_A, F_AXES_B, F_OMEGA_A, F_OMEGA_B, F_V_A, F_V_B,
-    F_X_A, F_X_B, GEAR, GEOMETRIC, LENGTH, NODE_A, NODE_B, NODE_PLACE, N_A, N_CONSTRAINTS, N_DRIVEN, N_OMEGA, N_ORIGIN,
-    N_OWN_ROWS, N_TWIST, N_VELOCITY, PERPENDICULAR, PLACE_A, PLACE_B, R_B, R_BD, R_G, R_MOMENT, R_MOMENT_RATE, R_N,
-    R_ND, R_X, R_XD, SCALAR_ROW, TUBE, USER, a_at, adot_at, constraint_row, dofs_at, frames_row, head, place_row,
-    scalar_row, type_row, zero_at,
+    ALONG, AT_COEFFICIENTS, A_ENTRY, A_LIST, BLADE, CONTACT, DISTANCE, DRIVEN_ENTRY, DRIVEN_LIST, DRIVE_OF,
+    E_DEGREE, E_DOF, E_NODE, E_POLYNOMIAL, E_QI, E_SIDE, FIRST_ROW, FORM, F_AXES_A, F_AXES_B, F_OMEGA_A, F_OMEGA_B,
+    F_V_A, F_V_B, F_X_A, F_X_B, GEAR, GEOMETRIC, LENGTH, LINEAR, NODE_A, NODE_B, NODE_PLACE, N_A, N_CONSTRAINTS,
+    N_DRIVEN, N_OMEGA, N_ORIGIN, N_OWN_ROWS, N_TWIST, N_VELOCITY, PERPENDICULAR, PLACE_A, PLACE_B, R_B, R_BD, R_G,
+    R_MOMENT, R_MOMENT_RATE, R_N, R_ND, R_X, R_XD, SCALAR_ROW, TUBE, USER, a_at, adot_at, constraint_row, dofs_at,
+    frames_row, head, place_row, scalar_row, type_row, zero_at,
 )
 from .constraint_calls import put_given, put_given_rates
 from .factorization import W_AXES, W_WAY
@@ -283,12 +283,18 @@ def put_time_parts(block, work):
 
 
 @inline
+def is_measured(block, kind):
+    """Whether g is something less the length: not of the rows beside it, which keep the axes of a plane parallel."""
+    return whole(block, kind) == LINEAR or (whole(block, kind) == ALONG and whole(block, kind + 2) == SCALES)
+
+
+@inline
 def length_part(block, row, kind, work):
     """dg/dt from a prescribed length."""
     h, rate, _ = length(block, row, work)
     if whole(block, kind) == DISTANCE:
         rate = h * rate * (1.0 / get(block, row + LENGTH))
-    elif whole(block, kind) == ALONG and whole(block, kind + 2) != SCALES:
+    elif not is_measured(block, kind):
         rate = get(work, zero_at(block))
     return minus(rate)
 
@@ -299,7 +305,7 @@ def length_part_rate(block, row, kind, work):
     h, rate, second = length(block, row, work)
     if whole(block, kind) == DISTANCE:
         second = (rate * rate + h * second) * (1.0 / get(block, row + LENGTH))
-    elif whole(block, kind) == ALONG and whole(block, kind + 2) != SCALES:
+    elif not is_measured(block, kind):
         second = get(work, zero_at(block))
     return minus(second)
 

@@ -4,7 +4,7 @@ A body's joint is lowered to *nodes*: each moving step, ball or free joint is on
 z axis is the axis of the step. Between nodes there are only constant placements, and a body is rigidly fixed in the
 frame of its last node (a welded body in that of its parent). Nodes are numbered parents first.
 
-Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables
+Block:  header | node rows | body rows | coordinate rows | drive rows | spline tables | doubts | constraints
 Work:   node rows, one more for the ground | drive values | margins | speeds | rotors | loss | forces | what a method
         adds, or the scratch of an operation
 Frame:  block | work, and for C callers | loads: tau, its sum with what the wrenches do, wrenches

@@ -14,6 +14,7 @@ from ..core import cabi
 from ..errors import StateError
 from ..explain import error_of
 from ..lazy import cached_property
+from ..model.checks import show
 from ..workspace.frame import Frame
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def checked_array(name: str, wanted: tuple[int, ...], writes: bool = False, opti
                 raise StateError(f"{name}: expected an array to write to, got a read-only one")
             return ctypes.c_void_p(array.ctypes.data)
         if isinstance(value, ctypes.Array) and (value._type_ is not ctypes.c_double or len(value) != size):
-            raise StateError(f"{name}: expected {size} doubles, got {value!r}")
+            raise StateError(f"{name}: expected {size} doubles, got {show(value)}")
         try:
             if not value:  # a null pointer
                 raise TypeError

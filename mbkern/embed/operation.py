@@ -15,6 +15,7 @@ from ..errors import MbkernError, StateError
 from ..explain import error_of
 from ..inputs import Array
 from ..lazy import cached_property
+from ..model.checks import show
 from ..operations import Operation
 from ..waits import task
 from .handle import UserData, checked_array, checked_user
@@ -70,7 +71,7 @@ class COperation:
 
     def __init__(self, system: System, operation: Operation, name: str, k: int = 1) -> None:
         if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1:
-            raise StateError(f"k: expected a whole number of vectors, at least 1, got {k!r}")
+            raise StateError(f"k: expected a whole number of vectors, at least 1, got {show(k)}")
         arguments = (*operation.inputs, *operation.results)
         self.model: Model = system.model
         self.operation: Operation = operation

@@ -17,6 +17,7 @@ import numpy as np
 from .. import lazy
 from ..core.number import LANES
 from ..errors import MbkernError, MethodError
+from ..model.checks import show
 from ..model.constraints import UserRows
 from ..operations import OPERATIONS, Operation
 from ..workspace.binding import drives_of
@@ -246,7 +247,7 @@ def _jax() -> Any:
 def _route(wanted: str) -> tuple[str, str]:
     """The route to take, and why it is the callback."""
     if wanted not in ("auto", "ffi", "callback"):
-        raise MethodError(f"route: expected \"auto\", \"ffi\" or \"callback\", got {wanted!r}")
+        raise MethodError(f"route: expected \"auto\", \"ffi\" or \"callback\", got {show(wanted)}")
     if wanted == "callback":
         return wanted, "asked for"
     try:

@@ -16,6 +16,7 @@ from ..core import constants as L
 from ..errors import ExportError, MbkernError
 from ..inputs import configuration, vector
 from ..integrate.events import Event, as_events
+from ..model.checks import show
 from ..system import System
 from ..workspace import places
 from . import linking
@@ -86,7 +87,7 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
         raise ExportError(f"system: expected a System, got {type(system).__name__}; mb.System(model) makes one")
     check_momenta(system, "fmu")
     if not isinstance(version, str) or version not in VERSIONS:
-        raise ExportError(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}")
+        raise ExportError(f"version: expected one of {', '.join(VERSIONS)}, got {show(version)}")
     file, model = Path(path), system.model
     if file.suffix != ".fmu":
         raise ExportError(f"path: expected a file name that ends in .fmu, got {file.name!r}")
@@ -133,7 +134,7 @@ def _start(system: System, start: Any) -> list[float]:
     try:
         q, p = start
     except (TypeError, ValueError):
-        raise ExportError(f"start: expected (q, p), got {start!r}") from None
+        raise ExportError(f"start: expected (q, p), got {show(start)}") from None
     q, p = configuration(q, model, "start q"), vector(p, "start p", model.speed_names)
     if model.constraints:
         system.check_consistent(q, p, 0.0, ("start q", "start p"))
@@ -220,7 +221,7 @@ def _compiled(compiler: list[str], target: Target, prefix: str, version: str, pa
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for part, content in parts.items():
-            (folder / part).write_bytes(content)
+            files.write(folder / part, content, "export.fmu")
         made = folder / f"{prefix}{target.suffix}"
         command = _command(compiler, target, prefix, version, made)
         linking.run(command, f"compiling the FMU ({shlex.quote(compiler[0])})", folder)

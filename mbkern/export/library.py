@@ -19,7 +19,7 @@ from ..core.jit import SOURCE_STAMP
 from ..errors import ExportError, ExportWarning
 from ..inputs import Array
 from ..methods import CONSTRAINED_ACCELERATION, INVERTING_METHODS, acceleration_named
-from ..model.checks import several
+from ..model.checks import several, show
 from ..model.constraints import UserRows
 from ..model.drives import Function as FunctionDrive
 from ..model.model import Model
@@ -168,7 +168,7 @@ def prefix_of(name: str) -> str:
     """The name of a library, which has to be a name in C."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name in _KEYWORDS:
         raise ExportError(f"path: its last part is the prefix of C functions; expected letters, digits and _, such as "
-                          f"'arm', got {name!r}")
+                          f"'arm', got {show(name)}")
     return name
 
 
@@ -180,7 +180,7 @@ def chosen_operations(names: Sequence[str], model: Model) -> tuple[str, ...]:
         if not isinstance(name, str) or name not in known:
             hint = (" (for models with constraints)" if isinstance(name, str) and name in CONSTRAINT_OPERATIONS
                     else with_nearest(name, known))
-            raise ExportError(f"operations: expected some of {', '.join(known)}, got {name!r}{hint}")
+            raise ExportError(f"operations: expected some of {', '.join(known)}, got {show(name)}{hint}")
         if model.constraints and name == "jacobian_rhs":
             users = [repr(constraint.name) for constraint in model.constraints if isinstance(constraint, UserRows)]
             if users:

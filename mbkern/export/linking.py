@@ -12,6 +12,7 @@ from ..errors import ExportError
 from .targets import Target
 
 COMPILERS = ("cc", "gcc", "clang")
+LONGEST = 300.0  # seconds that one of them may take
 
 
 def compiler(target: Target) -> list[str]:
@@ -36,7 +37,7 @@ def link_command(cc: list[str], target: Target, objects: list[Path], library: Pa
 def run(command: list[str], what: str, folder: Path | None = None) -> None:
     """Run a compiler or linker, in a folder if one is given; an ExportError with what it said when it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=folder)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False, cwd=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExportError(f"{what}: {shlex.join(command)} did not run: {error}") from None
     if done.returncode != 0:

@@ -13,7 +13,7 @@ from .. import lazy
 from ..core import constants as L
 from ..errors import ExportError
 from ..inputs import Array
-from ..model.checks import several
+from ..model.checks import several, show
 from ..model.model import Model
 from ..model.rigid import of_unit_mass
 from ..model.vary import JOINT
@@ -80,7 +80,7 @@ def settings(model: Model, names: Sequence[str]) -> list[Setting]:
             hint = " (positions of joints cannot be set at run time: the frames of the kernels follow from them)" if (
                 what == "position") else ""
             raise ExportError(f'parameters: expected "gravity" or names such as "{model.body_names[0]}.mass" with one '
-                              f"of {', '.join([*OF_BODY, *JOINT])}, got {name!r}{hint}{with_nearest(name, known)}")
+                              f"of {', '.join([*OF_BODY, *JOINT])}, got {show(name)}{hint}{with_nearest(name, known)}")
         index = model.body_index(body)
         spec = model.body_specs[index]
         if what in JOINT and spec.joint.nv == 0:

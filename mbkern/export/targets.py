@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from llvmlite import binding
 
 from ..errors import ExportError
+from ..model.checks import show
 from ..operations import with_nearest
 
 # ---- what x86 processors can do: name in LLVM -> (leaf of CPUID, register, bit) --------------------------------------
@@ -110,7 +111,8 @@ def target_named(name: object) -> Target:
     ()
     """
     if not isinstance(name, str) or name not in TARGETS:
-        raise ExportError(f"target: expected one of {', '.join(TARGETS)}, got {name!r}{with_nearest(name, TARGETS)}")
+        raise ExportError(f"target: expected one of {', '.join(TARGETS)}, got {show(name)}"
+                          f"{with_nearest(name, TARGETS)}")
     host = binding.get_process_triple()
     machine = platform.machine().lower()
     on_x86, on_arm = machine in ("x86_64", "amd64"), machine in ("aarch64", "arm64")

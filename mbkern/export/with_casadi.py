@@ -90,10 +90,10 @@ def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code
         f"static const long long int EMPTY_COLUMN[] = {{{nv}, 1, 0, 0}};", ""])
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        (folder / "model.o").write_bytes(code)
-        (folder / f"{maker.prefix}.h").write_text(maker.text(), encoding="utf-8")
-        (folder / "external.h").write_text(header, encoding="utf-8")
-        (folder / "external.c").write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
+        parts = {"model.o": code, f"{maker.prefix}.h": maker.text().encode(), "external.h": header.encode(),
+                 "external.c": SOURCE.read_bytes()}
+        for part, content in parts.items():
+            files.write(folder / part, content, "export.casadi")
         made = folder / f"external{target.suffix}"
         command = linking.link_command(compiler, target, [folder / "external.c", folder / "model.o"], made)
         hidden = [] if target.suffix == ".dll" else ["-fPIC", "-fvisibility=hidden"]

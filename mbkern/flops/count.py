@@ -30,6 +30,7 @@ from .. import inputs, plain
 from ..errors import MethodError
 from ..inputs import Array
 from ..methods import STATE_METHODS
+from ..model.checks import show
 from ..model.model import Model
 from ..system import System
 from ..textbook import ACCELERATIONS
@@ -161,7 +162,7 @@ def count(
     """
     model = checked_model(model)
     if not isinstance(level, str) or level not in LEVELS:
-        raise MethodError(f"level: expected one of {', '.join(LEVELS)}, got {level!r}")
+        raise MethodError(f"level: expected one of {', '.join(LEVELS)}, got {show(level)}")
     some_q, some_u = model.random_state(0)
     q = some_q if q is None else inputs.configuration(q, model)
     p = some_u if p is None else inputs.vector(p, "p", model.speed_names)
@@ -203,7 +204,7 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
 def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
     if not isinstance(name, str) or name not in TEXTBOOK:
         names = ", ".join([*TEXTBOOK, *ACCELERATIONS])
-        raise MethodError(f"method: expected one of {names} at the textbook level, got {name!r}")
+        raise MethodError(f"method: expected one of {names} at the textbook level, got {show(name)}")
     ledger = Ledger()
     qdot, pdot = textbook_rhs(model, q, p, t, tau if tau.size else None, name, ledger=ledger)
     covers = COVERED.get(name, TO_PDOT)

@@ -20,6 +20,7 @@ from ..errors import MbkernError, ModelError
 from ..methods import METHODS
 from ..model import joint as joints
 from ..model.builder import WORLD, ModelBuilder
+from ..model.checks import show
 from ..model.joint import Joint
 from ..model.model import Model
 from .count import count
@@ -56,13 +57,13 @@ def joint_of(n: int) -> Joint:
 
 def _freedoms(n: Any) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= 6:
-        raise ModelError(f"n: expected the dofs of every joint, 1 to 6, got {n!r}")
+        raise ModelError(f"n: expected the dofs of every joint, 1 to 6, got {show(n)}")
     return int(n)
 
 
 def _size(value: Any, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(f"{what}: expected a whole number, at least 1, got {value!r}")
+        raise ModelError(f"{what}: expected a whole number, at least 1, got {show(value)}")
     return int(value)
 
 
@@ -210,7 +211,7 @@ def selection_map(
     """
     n, columns, rows = _freedoms(n), _size(max_length, "max_length"), _size(max_chains, "max_chains")
     if not isinstance(source, str) or source not in SOURCES:
-        raise ModelError(f"source: expected one of {', '.join(SOURCES)}, got {source!r}")
+        raise ModelError(f"source: expected one of {', '.join(SOURCES)}, got {show(source)}")
     if joint is None:
         joint = joint_of(n)
     elif joints.as_joint(joint).nv != n:
@@ -323,7 +324,7 @@ def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None
     _freedoms(n)
     for name in (left, right):
         if name not in (*ENGLISH, *RUSSIAN):
-            raise ModelError(f"formula: expected one of {', '.join((*ENGLISH, *RUSSIAN))}, got {name!r}")
+            raise ModelError(f"formula: expected one of {', '.join((*ENGLISH, *RUSSIAN))}, got {show(name)}")
     for N in range(1, _size(limit, "limit") + 1):
         values = formulas(structure(range(-1, N - 1), [n] * N))
         if values[left] < values[right]:

@@ -36,6 +36,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model import zoo
+from ..model.checks import show
 from ..model.model import Model
 from .count import count
 from .diagrams import joint_of
@@ -214,7 +215,7 @@ def _fit(features: list[list[int]], values: list[int], what: str) -> tuple[Fract
 
 def _known(formula: str) -> str:
     if not isinstance(formula, str) or formula not in FORMULAS:
-        raise ModelError(f"formula: expected one of {', '.join(FORMULAS)}, got {formula!r}")
+        raise ModelError(f"formula: expected one of {', '.join(FORMULAS)}, got {show(formula)}")
     return formula
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import ModelError
 from ..methods import STATE_METHODS
 from ..model import zoo
+from ..model.checks import show
 from ..model.model import Model
 from ..system import System
 from .count import count
@@ -382,9 +383,9 @@ def study(
     names = SIX if methods is None else tuple(methods)
     for family in families:
         if not isinstance(family, str) or family not in FAMILIES:
-            raise ModelError(f"families: expected {', '.join(FAMILIES)}, got {family!r}")
+            raise ModelError(f"families: expected {', '.join(FAMILIES)}, got {show(family)}")
     if steps < 2:
-        raise ModelError(f"steps: expected at least 2, so that a step can be told from a call, got {steps!r}")
+        raise ModelError(f"steps: expected at least 2, so that a step can be told from a call, got {show(steps)}")
     out: list[Measurement] = []
     done = 0
     for family in families:

@@ -392,13 +392,14 @@ def drive(run: Run, record: Record, progress: bool | float = False) -> Outcome:
 
 
 def go_on(run: Run, record: Record, code: int, progress: bool | float = False,
-          controller: Controller | None = None) -> Outcome:
-    """The same after the run has begun, with this code; the controller acts between the legs."""
+          controller: Controller | None = None, outer: Interrupt | None = None) -> Outcome:
+    """The same after the run has begun, with this code; the controller acts between the legs. `outer`: see `Interrupt`.
+    """
     interrupted = False
     if code == P.MORE and not (progress or controller or run.watched) and (short := run.short):
         code = run.chunk(short)
     if code == P.MORE:
-        code, interrupted = _watched(run, record, progress, controller)
+        code, interrupted = _watched(run, record, progress, controller, outer)
     record.take(run)
     t = float(run.num[P.T])
     if code == P.FINISHED:
@@ -416,13 +417,14 @@ def go_on(run: Run, record: Record, code: int, progress: bool | float = False,
                              "fewer states with save_every or t_eval, without dense=True, or loosen the tolerances")
 
 
-def _watched(run: Run, record: Record, progress: bool | float, controller: Controller | None) -> tuple[int, bool]:
+def _watched(run: Run, record: Record, progress: bool | float, controller: Controller | None,
+             outer: Interrupt | None) -> tuple[int, bool]:
     """Chunks with an eye on ctrl-C, the memory and the clock: the code of the last one, and whether to stop there."""
     plan, num, code = run.plan, run.num, P.MORE
     compiled_before = run.compiled_for
     after = 0.0 if progress is True else float(progress)
     bar = Progress(float(num[P.T0]), float(num[P.T_END]), after=after) if progress else None
-    with Interrupt() as interrupt:
+    with Interrupt(outer) as interrupt:
         while code == P.MORE and not interrupt.asked and not memory.exceeded_by(record.size):
             code = run.paced()
             if code == P.MORE:  # a buffer may be full

@@ -71,13 +71,29 @@ class Tally:
 class Interrupt:
     """While active, ctrl-C sets `asked` instead of raising: compiled chunks finish, nothing computed is lost.
 
-    One inside another shares its fate: it has been asked when the outer one has, and the other way round.
+    Pressed once more it raises as ever: a function of the user may never return. One inside another shares its fate: it
+    has been asked when the outer one has, and the other way round.
+
+    Parameters
+    ----------
+    outer : Interrupt, optional
+        That of the main thread, for work in other threads, which never see ctrl-C themselves.
     """
 
-    def __init__(self) -> None:
-        self.asked = False
+    def __init__(self, outer: Interrupt | None = None) -> None:
+        self._asked = False
+        self._outer = outer
         self._before: Any = None
         self._active = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether to end soon."""
+        return self._asked or (self._outer is not None and self._outer.asked)
+
+    def ask(self) -> None:
+        """As ctrl-C would."""
+        self._asked = True
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
@@ -85,14 +101,14 @@ class Interrupt:
             # a program that ignores ctrl-C, or handles it outside Python, keeps doing so
             if callable(self._before):
                 outer = getattr(self._before, "__self__", None)
-                self.asked = isinstance(outer, Interrupt) and outer.asked
-                signal.signal(signal.SIGINT, self._ask)
+                self._asked = isinstance(outer, Interrupt) and outer.asked
+                signal.signal(signal.SIGINT, self._pressed)
                 self._active = True
         return self
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        if isinstance(getattr(self._before, "__self__", None), Interrupt):
+    def _pressed(self, number: int, frame: FrameType | None) -> None:
+        again, self._asked = self._asked, True
+        if again or isinstance(getattr(self._before, "__self__", None), Interrupt):
             self._before(number, frame)
 
     def obey(self) -> None:

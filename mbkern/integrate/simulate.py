@@ -9,7 +9,7 @@ import numpy as np
 from .. import inputs, lazy, states
 from ..errors import StateError
 from ..inputs import Array
-from ..model.checks import flag
+from ..model.checks import flag, show
 from ..waits import task
 from . import options
 from .control import Controller
@@ -63,7 +63,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
         n_steps = options.fixed_steps(method, step, max_step, t_end - t0, t0)
         size = (t_end - t0) / n_steps
     if not isinstance(gauge, str) or gauge not in GAUGES:
-        raise StateError(f"gauge: expected one of {', '.join(map(repr, GAUGES))}, got {gauge!r}")
+        raise StateError(f"gauge: expected one of {', '.join(map(repr, GAUGES))}, got {show(gauge)}")
     if model.constraints:
         begins = with_momenta(system, q0, p0, t0)
         system.check_consistent(begins[:model.nq], begins[model.nq:], t0)

@@ -14,6 +14,8 @@ from ..errors import IntegrationError, MbkernError, StateError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..methods import METHODS
+from ..model.arrays import too_large
+from ..model.checks import show
 from ..states import momenta_of_rows
 from .driver import shown
 from .events import EventRecord
@@ -37,8 +39,10 @@ def interpolated(dense: DenseOutput | None, t: ArrayLike, begin: float, end: flo
         raise IntegrationError("sol(t): the run kept no dense output; call simulate(..., dense=True)")
     try:
         times = np.array(t, dtype=float)
-    except (TypeError, ValueError):
-        raise StateError("sol(t): expected a time or a list of times") from None
+    except MemoryError:
+        raise too_large(t, "sol(t)") from None
+    except Exception:  # of any kind: the value itself may do the converting
+        raise StateError(f"sol(t): expected a time or a list of times, got {show(t)}") from None
     if times.ndim > 1:
         raise StateError(f"sol(t): expected a time or a list of times, got shape {times.shape}")
     flat = np.atleast_1d(times)

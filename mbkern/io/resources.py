@@ -33,7 +33,7 @@ class Resources:
         try:
             given = (package_dirs,) if isinstance(package_dirs, str | os.PathLike) else tuple(package_dirs)
             self.package_dirs = [Path(folder) for folder in given]
-        except TypeError:
+        except Exception:  # of any kind: the value itself is asked
             raise ModelError(f"package_dirs: expected folders, a list of paths, got {show(package_dirs)}") from None
         self._packages: dict[str, list[Path]] = {}
 

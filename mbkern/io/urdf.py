@@ -122,6 +122,8 @@ def load_urdf(path_or_xml: str | bytes | PathLike[str], floating_base: bool = Fa
         if not isinstance(value, str) or value not in known:
             expected = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
             raise ModelError(f"load_urdf: {word} must be {expected}, got {checks.show(value)}")
+    floating_base = checks.flag(floating_base, "load_urdf: floating_base")
+    check_inertia = checks.flag(check_inertia, "load_urdf: check_inertia")
     document, source = xml.read(path_or_xml, "load_urdf")
     root = xml.parse(document, source)
     _refuse_other_formats(root)

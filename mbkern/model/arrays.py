@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import ANGLE_LIMIT, LIMIT, QUATERNION_SLACK
-from ..errors import StateError
+from ..errors import NotEnoughMemoryError, StateError
 from .checks import show
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ def refuse_masked(value: Any, what: str) -> None:
                          "the masked entries out (.compressed())")
 
 
+def too_large(value: Any, what: str) -> NotEnoughMemoryError:
+    """The error for a view that nothing can copy."""
+    return NotEnoughMemoryError(f"{what}: {8e-9 * np.size(value):.3g} GB of numbers, shape {np.shape(value)}, do not "
+                                "fit into the memory; take them in parts")
+
+
 def numbers(value: Any, what: str, meaning: str) -> Array:
     """A C-contiguous, writeable float64 array of any shape from anything array-like."""
     refuse_masked(value, what)
@@ -33,8 +39,11 @@ def numbers(value: Any, what: str, meaning: str) -> Array:
         if array.dtype.kind not in "fiu":
             raise TypeError
         return np.require(array, np.float64, ("C", "A", "W"))
-    except (TypeError, ValueError):
-        raise StateError(f"{what}: expected {meaning}, got {show(value)}") from None
+    except MemoryError:
+        raise too_large(value, what) from None
+    except Exception as error:  # of any kind: the value itself may do the converting
+        ours = isinstance(error, TypeError | ValueError)
+        raise StateError(f"{what}: expected {meaning}, got {show(value)}") from (None if ours else error)
 
 
 def real_array(value: Any, what: str, shape: tuple[int, ...], meaning: str) -> Array:

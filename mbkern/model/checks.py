@@ -44,11 +44,20 @@ INERTIA_TOLERANCE = 1e-6
 INERTIA_ROUND_OFF = 1e-12
 #: Bytes of a body while a model is built, and the number of bodies that is not worth asking for memory.
 BODY_SIZE, MANY_BODIES = 4000, 100_000
+#: More than any description of a machine has in one place; they would become Python floats of 24 bytes.
+MANY_NUMBERS = 10_000_000
+
+_SEEDS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 
 def show(value: object) -> str:
     """Short text of any value for an error message, with its type where that helps."""
-    text = reprlib.repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    if isinstance(value, np.ndarray):
+        if value.size > 1000:
+            return f"an array of shape {value.shape} and type {value.dtype}"
+        text = reprlib.repr(value.tolist())
+    else:
+        text = reprlib.repr(value)
     return text if isinstance(value, int | float | str | list | tuple | None) else f"{text} ({type(value).__name__})"
 
 
@@ -75,6 +84,8 @@ def number(value: Any, what: str, error: type[MbkernError] = ModelError) -> floa
             value = float(value)
         except OverflowError:
             value = math.inf
+        except Exception:  # of any kind: the value itself does the converting
+            raise error(f"{what}: expected a finite number, got {show(value)}") from None
     if not math.isfinite(value):
         raise error(f"{what}: expected a finite number, got {value}")
     return value
@@ -87,9 +98,10 @@ def items(value: Any) -> list[Any] | tuple[Any, ...] | None:
     if type(value) is float or isinstance(value, float | int | str | np.ma.MaskedArray):
         return None
     try:
-        entries = np.asarray(value).tolist()
-    except (ValueError, TypeError):
+        array = np.asarray(value)
+    except Exception:  # of any kind: the value itself may do the converting
         return None
+    entries = array.tolist() if array.size < MANY_NUMBERS else None  # a view may be larger than the memory
     return entries if isinstance(entries, list) else None
 
 
@@ -120,10 +132,10 @@ def flag(value: Any, what: str, error: type[MbkernError] = ModelError) -> bool:
 
 def generator(seed: Any) -> np.random.Generator:
     """Random numbers of a seed, a new one each time for None."""
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise ModelError(f"seed: expected a whole number, at least 0, or None, got {show(seed)}") from None
+    known = seed is None or isinstance(seed, _SEEDS) or (isinstance(seed, int | np.integer) and seed >= 0)
+    if not known or isinstance(seed, bool):  # NumPy takes lists, too, and crashes where one contains itself
+        raise ModelError(f"seed: expected a whole number, at least 0, or None, got {show(seed)}")
+    return np.random.default_rng(seed)
 
 
 def several(value: Any, what: str, error: type[MbkernError] = ModelError) -> list[Any]:
@@ -132,7 +144,7 @@ def several(value: Any, what: str, error: type[MbkernError] = ModelError) -> lis
         return [value]
     try:
         return list(value)
-    except TypeError:
+    except Exception:  # of any kind: the value itself is asked
         raise error(f"{what}: expected a list of names, got {show(value)}") from None
 
 
@@ -147,7 +159,7 @@ def vector(value: Any, what: str, length: int | None = None) -> tuple[float, ...
 
 def vector3(value: Any, what: str) -> Vec3:
     """Three finite floats."""
-    entries = value.tolist() if type(value) is np.ndarray else value
+    entries = value.tolist() if type(value) is np.ndarray and value.size == 3 else value
     if (type(entries) is tuple or type(entries) is list) and len(entries) == 3:
         x, y, z = entries  # almost always floats; it makes large models build twice as fast
         if type(x) is type(y) is type(z) is float and isfinite(x + y + z):
@@ -182,7 +194,7 @@ def axis(value: Any, what: str) -> Vec3:
     """A unit vector from "x", "y", "z" or three numbers of any non-zero length."""
     if isinstance(value, str):
         if value not in AXES:
-            raise ModelError(f"{what}: expected 'x', 'y', 'z' or 3 numbers, got {value!r}")
+            raise ModelError(f"{what}: expected 'x', 'y', 'z' or 3 numbers, got {show(value)}")
         return AXES[value]
     x, y, z = vector3(value, what)
     largest = max(abs(x), abs(y), abs(z))

@@ -54,7 +54,7 @@ def four_bar(cut: str = "rocker", gravity: ArrayLike = DOWN_Y) -> Model:
             "coupler": [("crank", None), ("rocker", None), ("coupler", "rocker")],
             "ground": [("crank", None), ("coupler", "crank"), ("rocker", "coupler")]}
     if not isinstance(cut, str) or cut not in ways:
-        raise ModelError(f"cut: expected one of {', '.join(ways)}, got {cut!r}")
+        raise ModelError(f"cut: expected one of {', '.join(ways)}, got {checks.show(cut)}")
     pins = {"rocker": ("coupler", "rocker", C), "crank": ("crank", "world", A), "coupler": ("coupler", "crank", B),
             "ground": ("rocker", "world", D)}
     hinges = {frozenset(("crank",)): A, frozenset(("crank", "coupler")): B, frozenset(("coupler", "rocker")): C,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .. import collector, plain
 from ..core import constants as L
 from ..core.jit import STAMP_NUMBER
-from . import rigid
+from . import doubts, rigid
 from .ancestry import Ancestry, ancestry, multipliers
 from .constraint_lowering import section
 from .constraints import Constraint, prescribed
@@ -61,11 +61,12 @@ def lower(model: Model) -> np.ndarray:
 
 
 def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None = None,
-            constraints: Sequence[Constraint] = (), names: Sequence[str] = ()) -> Table:
+            constraints: Sequence[Constraint] = (), names: Sequence[str] = (), room: int = 0) -> Table:
     """All numbers of the block.
 
     `changes` are arrays in place of the numbers of some bodies, the machines along their first axis; with them the
-    block is of objects. `names` are those of the coordinates, for gears.
+    block is of objects. `names` are those of the coordinates, for gears; `room` is that of the
+    section of doubts.
     """
     changes = changes or {}
     elements = elements_of([spec.joint for spec in specs])
@@ -110,8 +111,11 @@ def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None
     block[L.HAS_PASSIVE] = float(coordinates[:, [L.STIFFNESS, L.DAMPING]].any())
     block[L.HAS_ROTORS] = float(coordinates[:, L.ARMATURE].any())
     block[L.ROTORS_SIZE] = _rotors.ROTOR_SIZE * bool(((nodes[:, L.ROTOR] != 0.0) & (nodes[:, L.DOFS] > 1)).any())
-    bare = bool((nodes[:, L.IS_LEAF] < 0.0).any())
-    block[L.ONLY_HINGES] = -1.0 if bare else float((nodes[:, L.CASE] < L.OTHER).all())
+    pairs = doubts.section(nodes, room)
+    block[L.ONLY_HINGES] = float(not any(pairs) and (nodes[:, L.CASE] < L.OTHER).all())
+    if pairs:
+        block[L.AT_DOUBTS], block[L.SIZE] = block.size, block.size + len(pairs)
+        block = np.concatenate([block, np.array(pairs, block.dtype)])
     return _with_constraints(block, constraints, names, len(elements.drives)) if constraints else block
 
 
@@ -119,7 +123,7 @@ def _with_constraints(block: Table, constraints: Sequence[Constraint], names: Se
     """The block with the section of the constraints behind it."""
     places = {name: k for k, name in enumerate(names)}
     numbers = section(block, constraints, places, first_drive, block.size)
-    block[L.AT_CONSTRAINTS], block[L.ONLY_HINGES] = block.size, min(block[L.ONLY_HINGES], 0.0)
+    block[L.AT_CONSTRAINTS], block[L.ONLY_HINGES] = block.size, 0.0
     added = np.empty(len(numbers), dtype=block.dtype)
     for k, number in enumerate(numbers):
         added[k] = number

@@ -17,6 +17,8 @@ from ..errors import ModelError
 from ..lazy import cached_property
 from ..workspace import places
 from . import checks
+from .arrays import too_large
+from .doubts import room_in
 from .lowering import numbers
 
 if TYPE_CHECKING:
@@ -122,7 +124,7 @@ class Varied:
         changes = {body: {name: array for name, array in change.items() if name in SHAPES}
                    for body, change in self._changes.items()}
         block = numbers(self.model.body_specs, self.model.gravity.tolist(), changes, self.model.constraints,
-                        self.model.coordinate_names).astype(object)
+                        self.model.coordinate_names, room_in(self.model.block)).astype(object)
         for place, values_there in self._standing():
             block[place] = values_there
         # also numbers that are the same for all, where frames are chosen otherwise than in the model's own block
@@ -253,7 +255,9 @@ def _numbers(value: Any, what: str, shape: str, fits: Callable[[Array], bool], c
         if array.dtype.kind not in "fiu" or isinstance(value, np.ma.MaskedArray):
             raise TypeError
         array = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError):
+    except MemoryError:
+        raise too_large(value, what) from None
+    except Exception:  # of any kind: the value itself may do the converting
         raise ModelError(f"{what}: expected numbers of shape {shape} for B states, got {checks.show(value)}") from None
     if array.ndim == 0 or not fits(array) or array.shape[0] == 0:
         raise ModelError(f"{what}: expected shape {shape} for B states, got {array.shape}")

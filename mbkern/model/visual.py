@@ -138,7 +138,7 @@ def _mesh(value: Any, what: str) -> tuple[str | None, NDArray[np.float64] | None
     try:
         vertices = np.array(value[0], dtype=np.float64)
         faces = np.array(value[1])
-    except (TypeError, ValueError, IndexError, KeyError):
+    except Exception:  # of any kind: the value itself may do the converting
         raise ModelError(f"{what}: expected a file, or (vertices, faces), got {checks.show(value)}") from None
     if vertices.ndim != 2 or vertices.shape[1] != 3 or not vertices.size or not np.isfinite(vertices).all():
         raise ModelError(f"{what}: vertices must be finite numbers of shape (n, 3), got shape {vertices.shape}")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from .. import inputs
 from ..errors import MethodError, StateError
 from ..inputs import Array
+from ..model.checks import show
 from .kernels import checked, motion
 from .records import Records, check, fault
 
@@ -130,7 +131,7 @@ def work(blocks: Records, method: str = "emh-ldl") -> Array:
 
 def _number(method: Any) -> int:
     if not isinstance(method, str) or method not in METHODS:
-        raise MethodError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+        raise MethodError(f"method: expected one of {', '.join(METHODS)}, got {show(method)}")
     return METHODS[method]
 
 

@@ -151,7 +151,7 @@ def accelerations(
 
 def _known(method: str, table: Mapping[str, object]) -> None:
     if not isinstance(method, str) or method not in table:
-        raise MethodError(f"method: expected one of {', '.join(table)} at the textbook level, got {method!r}")
+        raise MethodError(f"method: expected one of {', '.join(table)} at the textbook level, got {show(method)}")
 
 
 def _state(model: Model, q: ArrayLike, x: ArrayLike, name: str, tau: ArrayLike | None) -> tuple[Array, Array, Array]:

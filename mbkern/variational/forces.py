@@ -17,6 +17,7 @@ from ..core.cabi import LOAD, address_of, frame_at
 from ..core.checks import CALLBACK_FAILED, OK
 from ..core.layout import NQ, NV, RHS_CALL, SIZE, STATUS, speeds_at
 from ..errors import StateError
+from ..model.checks import show
 
 #: Of an njit function: its derivative, an njit function, or None for differences.
 _KNOWN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -29,7 +30,7 @@ def with_derivative(f: Any, derivative: Any = None) -> Any:
                          "@numba.njit")
     if isinstance(derivative, str):
         if derivative != "duals":
-            raise StateError(f'with_derivative: expected an njit function, "duals" or None, got {derivative!r}')
+            raise StateError(f'with_derivative: expected an njit function, "duals" or None, got {show(derivative)}')
         derivative = lazy.module("variational.duals").derivative_by_duals(f)
     elif derivative is not None:
         form = _form(f)

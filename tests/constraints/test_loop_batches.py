@@ -1,5 +1,11 @@
 """Batches of runs with constraints: each trajectory is that of `simulate`."""
 
+import os
+import signal
+import sys
+import threading
+import time
+
 import numpy as np
 import pytest
 from numba import njit
@@ -52,6 +58,17 @@ def test_functions_know_the_number_of_their_state(four_bar, states):
     np.testing.assert_array_equal(asked.q, given.q)
     kept = four_bar.simulate_batch(Q, P, (0.0, 0.4), tau=push, reduce=highest, reduce_size=2).kept
     assert (kept[:, 1] == [0, 1, 2]).all() and (kept[:, 0] >= given.q[:, :, 0].max(axis=1)).all()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_ends_a_state_in_the_middle(four_bar, states):
+    """In any thread: only the main one sees ctrl-C. To the end of one state it would be a day."""
+    Q, P = states
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.perf_counter()
+    batch = four_bar.simulate_batch(Q, P, (0.0, 1e9), reduce="final", threads=2)
+    assert time.perf_counter() - begin < 30.0
+    assert "interrupted" in batch.message(0) and not batch.success
 
 
 def test_machines_of_their_own(four_bar, states):

@@ -9,7 +9,7 @@ from numba import njit
 
 import mbkern as mb
 from mbkern import plain
-from mbkern.core import extended
+from mbkern.core import joint_momenta
 from mbkern.core.drives import evaluate_drives
 from mbkern.core.number import LANES, fma, get, larger, magnitude, put, root, sincos, smaller, with_sign
 
@@ -17,8 +17,8 @@ T = 0.37
 
 
 @njit
-def sweeps(block, q, p, tau, qdot, pdot, work):
-    extended.sweeps(block, q, p, tau, qdot, pdot, work)
+def momenta(block, q, u, p, work):
+    joint_momenta.momenta(block, q, u, p, work)
 
 
 MACHINES = {
@@ -110,20 +110,20 @@ def test_functions_of_compiled_duals_are_those_of_plain_ones():
 
 @pytest.mark.slow
 def test_compiled_duals_through_the_sweeps_are_plain_ones():
-    """One compilation of "emh-ldl" for dual numbers, then every joint, springs, drives and rotors of all kinds."""
+    """One compilation for dual numbers, of both sweeps; every joint, drives and rotors of all kinds. (Right-hand sides
+    for dual numbers are compiled for closed loops: their derivatives are in constraints/.)"""
     for arguments in (*MACHINES.values(), {"family": "chain", "n": 5, "seed": 11, "rotors": True, "springs": True}):
         model = random_model(**arguments)
-        q, p = random_state(model, 1, T)
-        tau, system, rng = random_loads(model, 1)[0], mb.System(model), np.random.default_rng(3)
-        seeds = [rng.normal(size=(n, LANES)) for n in (model.nq, model.nv, model.nv)]
-        memory = system.work()
-        evaluate_drives(system.block, T, memory)
-        work = compiled_duals(memory, np.zeros((memory.size, LANES)))
-        qdot, pdot = np.full((model.nq, 1, 1 + LANES), np.nan), np.full((model.nv, 1, 1 + LANES), np.nan)
-        sweeps(system.block, *(compiled_duals(x, d) for x, d in zip((q, p, tau), seeds, strict=True)), qdot, pdot, work)
-        xdot, ydot = np.empty(model.nq, object), np.empty(model.nv, object)
-        plain.rhs("extended")(model.block, T, *(seeded(x, d) for x, d in zip((q, p, tau), seeds, strict=True)),
-                                   xdot, ydot, np.full(40_000, np.nan, object))
-        for got, expected in ((qdot, xdot), (pdot, ydot)):
-            assert_close(got[:, 0, 0], values_of(expected), 1e-12, "values")
-            assert_close(got[:, 0, 1:], partials_of(expected, LANES), 1e-12, "partials")
+        q, u = random_state(model, 1, T)
+        memory, rng = mb.System(model).work(), np.random.default_rng(3)
+        seeds = [rng.normal(size=(n, LANES)) for n in (model.nq, model.nv)]
+        evaluate_drives(model.block, T, memory)
+        p = np.full((model.nv, 1, 1 + LANES), np.nan)
+        momenta(model.block, *(compiled_duals(x, d) for x, d in zip((q, u), seeds, strict=True)), p,
+                compiled_duals(memory, np.zeros((memory.size, LANES))))
+        expected, work = np.empty(model.nv, object), np.full(40_000, np.nan, object)
+        plain.load("drives").evaluate_drives(model.block, T, work)
+        plain.load("joint_momenta").momenta(model.block, *(seeded(x, d) for x, d in zip((q, u), seeds, strict=True)),
+                                            expected, work)
+        assert_close(p[:, 0, 0], values_of(expected), 1e-12, "values")
+        assert_close(p[:, 0, 1:], partials_of(expected, LANES), 1e-12, "partials")

@@ -16,6 +16,7 @@ import mbkern as mb
 from mbkern.core import checks
 from mbkern.methods import METHODS
 
+KEPT = ("emh-ldl", "dah")  # of whose compiled users copies are kept on disk; all methods are compiled in CALLERS
 # what a user would write: the right-hand side is a global name, the block an argument
 USER_MODULE = """
 import numba
@@ -111,15 +112,21 @@ def test_import_compiles_nothing():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(mb.__file__).parents[1])
 
 
+@pytest.fixture(scope="module")
+def users(tmp_path_factory):
+    """A folder with a module of a user for each method, their names, and what the first process said of them."""
+    folder, package = tmp_path_factory.mktemp("user"), Path(mb.__file__).parents[1]
+    modules = [write_user(folder, method) for method in KEPT]
+    return folder, modules, run(folder, package, *modules)
+
+
 @pytest.mark.slow
-def test_a_second_process_only_loads(tmp_path):
-    package = Path(mb.__file__).parents[1]
-    modules = [write_user(tmp_path, method) for method in METHODS]
-    first, results = run(tmp_path, package, *modules)
-    again, same = run(tmp_path, package, *modules)
+def test_a_second_process_only_loads(users):
+    folder, modules, (first, results) = users
+    again, same = run(folder, Path(mb.__file__).parents[1], *modules)
     assert results == same and all(code == 0 for code, _ in results)
     assert {f"{name}.euler" for name in modules} <= set(again)
-    assert sum(name.startswith("operations.rhs_") for name in again) >= len(METHODS)
+    assert sum(name.startswith("operations.rhs_") for name in again) >= len(KEPT)
     for name in modules:
         assert first[f"{name}.euler"] == [1, 0, 1]  # compiled once, for two models
         assert again[f"{name}.euler"] == [1, 1, 0]  # not compiled: loaded
@@ -128,18 +135,14 @@ def test_a_second_process_only_loads(tmp_path):
 
 
 @pytest.mark.slow
-def test_old_machine_code_says_that_it_is_old(tmp_path):
+def test_old_machine_code_says_that_it_is_old(users, tmp_path):
     """A user's cached function holds a copy of the core. After an upgrade it must not go on as if nothing had been."""
-    package = tmp_path / "installed"
-    shutil.copytree(Path(mb.__file__).parent, package / "mbkern")
-    user = tmp_path / "user"
-    user.mkdir()
-    name = write_user(user, "emh-ldl")
-    _, results = run(user, package, name, c="without")
-    assert [code for code, _ in results] == [0, 0]
-    source = package / "mbkern" / "core" / "vec3.py"
+    folder, modules, _ = users
+    [name] = [name for name in modules if name == "user_emh_ldl"]
+    shutil.copytree(Path(mb.__file__).parent, tmp_path / "mbkern", ignore=shutil.ignore_patterns("__pycache__"))
+    source = tmp_path / "mbkern" / "core" / "vec3.py"
     source.write_text(source.read_text() + "\n# another version\n")
-    compiled, results = run(user, package, name, c="without")
+    compiled, results = run(folder, tmp_path, name, c="without")
     assert compiled[f"{name}.euler"] == [1, 1, 0]  # Numba itself saw no reason to compile
     assert [code for code, _ in results] == [checks.STALE, checks.STALE]
     assert not any(np.any(p) for _, p in results)

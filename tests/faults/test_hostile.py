@@ -108,7 +108,8 @@ def test_descriptions_of_machines(name):
     assert not wrong(DESCRIBING, name)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "a", float("nan"), hostile.Stranger()])
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", float("nan"), True, [1], hostile.Stranger(), hostile.endless()],
+                         ids=repr)
 def test_seeds(seed):
     for call in (MODEL.random_state, lambda seed: mb.zoo.chain(3, seed=seed), lambda seed: mb.zoo.random_tree(3, seed)):
         with pytest.raises(mb.errors.ModelError, match="seed: expected a whole number"):

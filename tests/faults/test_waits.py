@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from processes import printed
 import mbkern as mb
 from mbkern import threads
 from mbkern.core import rows
-from mbkern.errors import MbkernError, StalledWarning
+from mbkern.errors import MbkernError, StalledError, StalledWarning
 
 
 def test_threads_that_take_long_are_named_and_waited_for(monkeypatch):
@@ -28,9 +29,72 @@ def test_threads_that_take_long_are_named_and_waited_for(monkeypatch):
             time.sleep(0.6)
         done.append(None)
 
-    with pytest.warns(StalledWarning, match=r"1 of 2 threads are still at work.*\(mbkern_\d+\).*ctrl-C") as said:
+    with pytest.warns(StalledWarning, match=r"1 of 1 threads \(mbkern_\d+\) have not got on.*ctrl-C") as said:
         threads.run(work, 2)
     assert len(done) == 2 and 1 <= len(said) <= 3
+
+
+def test_threads_are_waited_for_as_long_as_they_get_on(monkeypatch):
+    """Without a limit for the whole; the limit is for the time without a sign of life."""
+    monkeypatch.setattr(threads, "PATIENCE", 0.3)
+    monkeypatch.setattr(threads, "LONGEST", 0.4)
+    beats = []
+
+    def work():
+        for _ in range(20):
+            time.sleep(0.05)
+            beats.append(None)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        threads.run(work, 2, lambda: len(beats))
+    assert len(beats) == 40
+
+
+def test_threads_that_never_come_back_are_an_error(monkeypatch):
+    monkeypatch.setattr(threads, "PATIENCE", 0.1)
+    monkeypatch.setattr(threads, "LONGEST", 0.3)
+    leave = threading.Event()
+    try:
+        with pytest.warns(StalledWarning), pytest.raises(
+                StalledError, match=r"2 of 2 threads \(mbkern_\d+, mbkern_\d+\) have not got on for 0.3 s"):
+            threads.run(lambda: leave.wait(60.0) and None, 2, lambda: 0)
+    finally:
+        leave.set()
+
+
+def test_a_system_without_more_threads(monkeypatch):
+    """The caller does the work itself, as with threads=1."""
+    def full(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_pool", None)
+    monkeypatch.setattr(threading.Thread, "start", full)
+    done = []
+    threads.run(lambda: done.append(threading.current_thread()), 3, lambda: 0)
+    assert done == [threading.main_thread()]
+
+
+def test_a_process_that_ends_does_not_wait_for_a_thread_that_does_not_come_back():
+    """Nor does ctrl-C, pressed twice: the first lets compiled code end its step, which this one never does."""
+    before = time.monotonic()
+    assert printed("""
+import os, signal, threading, time
+from mbkern import pool, threads
+from mbkern.integrate.progress import Interrupt
+pool.LAST = 0.2
+def press():
+    for _ in range(2):
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press).start()
+try:
+    with Interrupt() as interrupt:
+        threads.run(lambda: time.sleep(100.0), 2, lambda: 0)
+except KeyboardInterrupt:
+    print("ended", interrupt.asked)
+""") == "ended True"
+    assert time.monotonic() - before < 60.0
 
 
 def test_an_error_of_a_helper_is_one_of_the_caller():

@@ -138,7 +138,8 @@ class Dense:
         self.dofs: list[_Freedom] = []
         armature = [b.armature or np.zeros(b.nv) for b in tree.bodies]
         self.armature = np.concatenate([np.zeros(0), *armature]).astype(number)
-        frames, paths = [], []
+        self.frames, paths = [], []  # of each body: axes, origin, and rates of both
+        frames = self.frames
         self.centres, self.moving, self.turning, self.inertias = [], [], [], []
         self.masses = [number(b.mass) for b in tree.bodies]
         iq = 0
@@ -247,7 +248,6 @@ class Dense:
         for j, f in enumerate(self.dofs):
             omega = f.omega[0] @ u + f.omega[1]
             axis_rate = cross(omega, f.axis)
-            turning = size(omega) + abs(u[j])  # in axes that turn with the body its own speed takes part, and cancels
             speed = f.velocity[0] @ u + f.velocity[1]
             for i in f.bodies:
                 m, way = self.masses[i], self.centres[i] - f.point
@@ -255,7 +255,7 @@ class Dense:
                 if f.turns:
                     pdot[j] += (axis_rate @ (cross(way, l) + spin[i]) - f.axis @ cross(speed, l)
                                 + m * (f.axis @ cross(way, g)))
-                    terms[j] += (turning * (size(way) * size(l) + size(spin[i])) + size(speed) * size(l)
+                    terms[j] += (size(omega) * (size(way) * size(l) + size(spin[i])) + size(speed) * size(l)
                                  + m * size(way) * size(g))
                 pdot[j] += f.slides * (axis_rate @ l + m * (f.axis @ g))
                 terms[j] += abs(f.slides) * (size(omega) * size(l) + m * size(g))

@@ -199,8 +199,8 @@ class Draw:
         return np.array(q)
 
 
-def build(tree: Tree) -> mb.Model:
-    """The same machine as a model of the package."""
+def builder_of(tree: Tree) -> mb.ModelBuilder:
+    """The same machine in the words of the package."""
     builder = mb.ModelBuilder(gravity=tree.gravity)
     for i, b in enumerate(tree.bodies):
         joint = [mb.ball() if s[0] == "ball" else mb.free() if s[0] == "free" else
@@ -208,4 +208,9 @@ def build(tree: Tree) -> mb.Model:
                  for s in b.joint]
         builder.add_body(f"b{i}", f"b{b.parent}" if b.parent >= 0 else "world", joint, mass=b.mass, com=b.com,
                          inertia=b.inertia, position=b.position, rotation=b.rotation, armature=b.armature or None)
-    return builder.build()
+    return builder
+
+
+def build(tree: Tree) -> mb.Model:
+    """The same machine as a model of the package."""
+    return builder_of(tree).build()

@@ -26,6 +26,26 @@ class Stranger:
         return "Stranger()"
 
 
+class Raising:
+    """Something that raises an error of its own, whatever it is asked."""
+
+    def _raise(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("asked too much")
+
+    __array__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = __eq__ = _raise
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "Raising()"
+
+
+def endless() -> list[Any]:
+    """A list that contains itself."""
+    entries: list[Any] = []
+    entries.append(entries)
+    return entries
+
+
 def arrays(right: Any) -> Values:
     """Of numbers in a shape."""
     v = np.asarray(right, float)
@@ -33,6 +53,8 @@ def arrays(right: Any) -> Values:
     for what, bad in {"text": "abc", "one number": 5.0, "nothing": [], "an axis too many": v[..., None],
                       "longer": np.zeros(tuple(n + 1 for n in shape)), "a mapping": {"a": 1},
                       "ragged": [[1.0], [1.0, 2]], "a stranger": Stranger(), "a function": len, "bytes": b"abc",
+                      "raising": Raising(), "endless": endless(), "a generator": (x for x in (1.0, 2.0)),
+                      "more than any memory": np.broadcast_to(0.0, (10**14, *shape[1:])),
                       "no number": NAN, "a set": {1.0, 2.0},
                       "structured": np.zeros(shape, [("a", float)]), "objects": np.full(shape, None, object),
                       "texts": np.full(shape, "x"), "times": np.zeros(shape, "datetime64[s]"), "complex": v + 1j,
@@ -67,8 +89,8 @@ def _with_last(v: np.ndarray, x: float) -> np.ndarray:
 
 def numbers(right: Any) -> Values:
     """One number."""
-    for bad in ("a", "", [1.0, 2.0], [], 1j, Stranger(), {}, np.array([1.0, 2.0]), b"1", len, slice(1), np.ma.masked,
-                np.datetime64("2020-01-01"), NAN, INF, -INF, 10**400):
+    for bad in ("a", "", [1.0, 2.0], [], 1j, Stranger(), Raising(), endless(), {}, np.array([1.0, 2.0]), b"1",
+                len, slice(1), np.ma.masked, np.datetime64("2020-01-01"), NAN, INF, -INF, 10**400):
         yield False, repr(bad)[:30], bad
     for x in (-1.0, 0.0, 1e-300, 5e-324, 1e300, True, "1.0"):
         yield None, repr(x), x
@@ -78,7 +100,7 @@ def numbers(right: Any) -> Values:
 
 def counts(right: Any) -> Values:
     """A whole number."""
-    for bad in ("3", [3], 1.5, NAN, 2j, Stranger(), {}, np.array([3, 3]), len, -1, 10**400):
+    for bad in ("3", [3], 1.5, NAN, 2j, Stranger(), Raising(), endless(), {}, np.array([3, 3]), len, -1, 10**400):
         yield False, repr(bad)[:30], bad
     for x in (0, True, 2**63, 10**30):
         yield None, repr(x), x
@@ -88,26 +110,27 @@ def counts(right: Any) -> Values:
 def names(right: str) -> Values:
     """A name of something."""
     for bad in ("nonsense", "", f" {right}", "\N{LATIN SMALL LETTER E WITH ACUTE}\n\0", 5, 1.5, b"abc", [right], {},
-                Stranger(), NAN, ("a", "b"), np.array(["a", "b"]), True):
+                Stranger(), Raising(), endless(), "\ud800", NAN, ("a", "b"), np.array(["a", "b"]), True):
         yield False, repr(bad)[:30], bad
 
 
 def lists_of_names(right: Any) -> Values:
     """Several names."""
-    for bad in (["nonsense"], [None], [5.5], [[]], {"a": 1}, Stranger(), len, [b"a"], NAN, np.array([1.5, 2.5])):
+    for bad in (["nonsense"], [None], [5.5], [[]], {"a": 1}, Stranger(), Raising(), [Raising()], endless(),
+                len, [b"a"], NAN, np.array([1.5, 2.5])):
         yield False, repr(bad)[:30], bad
     yield True, "a tuple", tuple(right)
 
 
 def things(right: Any) -> Values:
     """Something of a class: a system, a function."""
-    for bad in (5, "abc", {}, NAN, Stranger(), [1.5]):
+    for bad in (5, "abc", {}, NAN, Stranger(), Raising(), endless(), [1.5]):
         yield False, repr(bad)[:30], bad
 
 
 def flags(right: Any) -> Values:
     """True or False."""
-    for bad in (np.array([True, False]), Stranger(), "no"):
+    for bad in (np.array([True, False]), Stranger(), Raising(), "no"):
         yield None, repr(bad)[:30], bad
 
 

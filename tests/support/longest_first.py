@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 EACH_ALONE = "tests/test_notebooks.py::test_runs"
@@ -39,7 +40,12 @@ def in_turn(nodeids: list[str]) -> dict[str, tuple[int, int]]:
 
 
 class LongestFirst(LoadScopeScheduling):
-    """Units of work are files, in the order in which their tests were collected."""
+    """Units of work are files, in the order in which their tests were collected.
+
+    A test that ends its process fails, and is not tried again; the others of its file go to another process. (xdist's
+    own scheduler gives a new process the first unit of the queue and waits for its next report: for ever, where nothing
+    is left to do in that unit, or one test alone, which a process runs only when it knows what comes after it.)
+    """
 
     def __init__(self, config, log=None) -> None:
         config.option.loadscopereorder = False
@@ -47,3 +53,30 @@ class LongestFirst(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid if nodeid.startswith(EACH_ALONE) else file_of(nodeid)
+
+    def remove_node(self, node) -> str | None:
+        """The test that was running when the process ended, if there was one."""
+        workload = self.assigned_work.pop(node)
+        left = {scope: [nodeid for nodeid, done in unit.items() if not done] for scope, unit in workload.items()}
+        running = next((nodeids.pop(0) for nodeids in left.values() if nodeids), None)
+        for scope, nodeids in left.items():
+            if nodeids:
+                self.workqueue[scope] = dict.fromkeys(nodeids, False)
+        if running is not None:
+            for other in self.nodes:
+                self._reschedule(other)
+        return running
+
+    def _reschedule(self, node) -> None:
+        """More units where there is less to do than two tests, and the end where there are no more units."""
+        super()._reschedule(node)
+        while self.workqueue and not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+            self._assign_work_unit(node)
+        if not self.workqueue and self._pending_of(self.assigned_work[node]) < 2:
+            node.shutdown()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Share files out to processes, the longest first."""
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None

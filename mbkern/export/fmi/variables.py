@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ExportError
 from ...integrate.events import Event
-from ...model.checks import several
+from ...model.checks import several, show
 from ...model.model import Model
 from ...operations import with_nearest
 from ..parameters import Setting
@@ -77,7 +77,7 @@ def _words(value: Any, what: str, model: Model) -> list[str]:
         if not isinstance(name, str) or name not in known:
             shown = ("\"tau\" (all joint forces), \"tau.DOF\" or \"wrench.BODY\"" if what == "inputs"
                      else "\"energy\", \"u\" (joint speeds) or \"pose.BODY\" (or a frame)")
-            raise ExportError(f"{what}: expected some of {shown}, got {name!r}{with_nearest(name, known)}")
+            raise ExportError(f"{what}: expected some of {shown}, got {show(name)}{with_nearest(name, known)}")
     return list(dict.fromkeys(given))
 
 
