@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import lazy
@@ -21,6 +21,7 @@ from .model.model import Model
 from .workspace import places
 
 OUTPUT = 0
+OF_SINGLES = "_of_singles"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Operation:
         Whether the kernel leaves an estimate of its loss, see :mod:`mbkern.accuracy`.
     only_hinges : bool
         Whether it is for trees of hinges alone.
+    singles : str
+        "" or the function of its module for trees of single dofs, wrenches left out: the same bits, compiled sooner.
     with_rates : bool
         Whether qdot = N(q) u is a result before those of `function`, which takes joint speeds u.
     with_wrenches : str
@@ -95,6 +98,7 @@ class Operation:
     pivots: bool = True
     loses_digits: bool = False
     only_hinges: bool = False
+    singles: str = ""
     with_rates: bool = False
     with_wrenches: str = ""
     method: str = ""
@@ -105,6 +109,21 @@ class Operation:
         """Numbers of a workspace for it."""
         scratch = places.work_size(block) + places.scratch_size(block)
         return max(scratch, getattr(lazy.module("_plain_core.tangents"), self.room)(block)) if self.room else scratch
+
+    def made_for(self, block: Any, given: Sequence[str]) -> Operation:
+        """The operation itself, or what is compiled sooner for a model and inputs by these names.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> from mbkern.operations import OPERATIONS
+        >>> OPERATIONS["jvp"].made_for(mb.zoo.chain(3).block, ("q", "p", "dq", "dp")).function
+        'jvp_rows_of_singles'
+        """
+        if not self.singles or WRENCH.name in given or not places.only_single_dofs(block):
+            return self
+        return replace(self, name=self.name + OF_SINGLES, function=self.singles, singles="",
+                       inputs=tuple([argument for argument in self.inputs if argument is not WRENCH]))
 
     def c_declaration(self, name: str = "") -> str:
         """As a function in C declares it, under another name if one is given.
@@ -123,7 +142,7 @@ class Operation:
     def called(self) -> str:
         """What users call it."""
         if not self.method:
-            return self.name
+            return self.name.removesuffix(OF_SINGLES)
         kind = self.name.partition("_")[0]
         usual = self.method in ("emh-ldl", "newton-euler-ldl") and not self.with_wrenches
         return kind if usual else f"{kind} ({self.method}{', wrenches' if self.with_wrenches else ''})"
@@ -239,14 +258,14 @@ OPERATIONS = _table(
               "jacobian_dot_u", (Q, U, FRAME), (result("a", (6,), _SIX),), pivots=False),
     Operation("jacobian_rhs", "derivatives of (u, pdot) by (q, p), q along its tangent", "derivative_operations",
               "jacobian_rhs", (Q, P, WRENCH), (result("A", ("2 nv", "2 nv"), "[[u_q, u_p], [pdot_q, pdot_p]]"),),
-              room="tangents_size", alone_from=40),
+              singles="jacobian_rhs_of_singles", room="tangents_size", alone_from=150),
     Operation("jvp", "that matrix times directions", "derivative_operations", "jvp", (Q, P, DQ, DP, WRENCH),
               (result("du", ("k", "nv"), "changes of u"), result("dpdot", ("k", "nv"), "changes of pdot")),
-              room="tangents_size"),
+              singles="jvp_rows_of_singles", room="tangents_size"),
     Operation("vjp", "its transpose times weights", "derivative_operations", "vjp",
               (Q, P, U_WEIGHTS, PDOT_WEIGHTS, WRENCH),
               (result("gq", ("k", "nv"), "gradients by the tangent of q"), result("gp", ("k", "nv"), "by p")),
-              room="tangents_size"),
+              singles="vjp_rows_of_singles", room="tangents_size"),
     Operation("derivatives_accelerations", "derivatives of the joint accelerations by q, u, tau",
               "derivative_operations", "derivatives_accelerations", (Q, U, TAU, WRENCH),
               tuple(result(name, ("nv", "nv"), "") for name in ("udot_q", "udot_u", "udot_tau")), room="tangents_size"),

@@ -84,16 +84,20 @@ class Batches:
         return self._batch(key, method.operation_with_wrenches, size)
 
     def _run_batch(self, name: str, t: Any, given: tuple[Any, ...], **options: Unpack[BatchOptions]) -> Rows:
-        """An operation of the table."""
+        """An operation of the table; optional inputs that are not given are None."""
+        key = name if given[-1] is not None else f"{name} without the last input"
         try:
-            call = self._batches[name]
+            call = self._batches[key]
         except KeyError:
-            operation = operation_named(name)
+            table = operation_named(name)
             if self.model.constraints and name in OF_TREES:
-                made = lazy.module("batch.closed_operations").ClosedCall(self, operation)
-                return self._batches.setdefault(name, made).run(t, given, **options)
-            call = self._batch(name, operation, max(self.binding.work_size, operation.work_size(self.block)))
-        return call.run(t, given, **options)
+                made = lazy.module("batch.closed_operations").ClosedCall(self, table)
+                return self._batches.setdefault(key, made).run(t, given, **options)
+            names = [argument.name for argument, value in zip(table.inputs, given, strict=True)
+                     if value is not None]
+            operation = table.made_for(self.block, names)
+            call = self._batch(key, operation, max(self.binding.work_size, operation.work_size(self.block)))
+        return call.run(t, given[:call.n_inputs], **options)
 
     @overload
     def rhs_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = ..., tau: ArrayLike | None = ..., *,

@@ -88,7 +88,7 @@ class Operations:
         try:
             return self._calls[key]
         except KeyError:
-            operation = operation_named(name)
+            operation = operation_named(name).made_for(self.block, given)
             size = max(self.binding.work_size, operation.work_size(self.block))
             call = Call(self, operation, given, size, NAMED.get(name))  # type: ignore[arg-type]
             return self._calls.setdefault(key, call)

@@ -93,7 +93,9 @@ def _neutral(system: System, name: str) -> tuple[Any, ...]:
 
 WORDS = ("rhs", "batch", "rhs_batch", "simulate", "simulate_batch", "stepper", "accelerations")  # beside operations
 COMMON = ("rhs", "rhs_batch", "simulate", "stepper", "simulate_batch", "momenta", "velocities", "energy")
-OF_HINGES = ("rhs", "rhs_batch", "simulate_batch")  # what trees of hinges have of their own; all else serves any tree
+# what trees of hinges have of their own, derivatives with all trees of single dofs; all else serves any tree
+OF_HINGES = ("rhs", "rhs_batch", "simulate_batch", "jacobian_rhs", "jvp", "vjp", "jacobian_rhs_batch", "jvp_batch",
+             "vjp_batch")
 OF_LOOPS = ("rhs", "rhs_batch", "simulate", "accelerations", "jacobian_rhs", *CONSTRAINT_OPERATIONS)
 FIRST, LAST = ("rhs",), ("simulate_batch",)  # others need the first; the last needs others
 ANY = "emh-ldl"  # the method of trees, unless one is named

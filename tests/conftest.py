@@ -1,10 +1,12 @@
 """Settings shared by all tests."""
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 TESTS = Path(__file__).parent
 
@@ -21,6 +23,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("mbkern")
+
+# Among its examples are constants of all modules that are loaded: seconds to look for them in every process, and which
+# examples there are would depend on the tests that run beside.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers.Constants()
 
 # The quick set, `pytest -m quick`: under a minute with a warm cache, and it loads every module but __main__. Of these
 # files all that is not slow; what a file costs is what it compiles, so they share models and methods.
@@ -61,5 +68,11 @@ def pytest_collection_modifyitems(config, items):
         items.sort(key=lambda item: turns[item.nodeid])
     for item in items:
         place = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
-        if place in QUICK and not item.get_closest_marker("slow"):
+        if place in QUICK and not (item.get_closest_marker("slow") or item.get_closest_marker("nightly")):
             item.add_marker(pytest.mark.quick)
+
+
+def pytest_collection_finish(session):
+    """Whether something was compiled so far, for a test: it would be, in every process."""
+    call = sys.modules.get("mbkern.workspace.builtin")
+    session.config.compiled_at_collection = call is not None and call.call.ready

@@ -51,10 +51,10 @@ def test_any_number_of_columns_fits_the_lanes(n):
     assert_close(A.matrix, tangents[:, :2 * n], TOLERANCE, "matrix")
 
 
-@pytest.mark.parametrize("make, n", [("chain", 59), ("chain", 200), ("chain", 201), ("binary_tree", 101),
+@pytest.mark.parametrize("make, n", [("chain", 59), ("chain", 201), ("binary_tree", 101),
                                      ("carousel", 21)])
-def test_pairs_and_sweeps_meet_at_their_limits(make, n):
-    """Up to 200 dofs go by pairs, more by sweeps; products always by sweeps."""
+def test_the_matrix_of_large_trees_is_that_of_the_products(make, n):
+    """The matrix goes by groups of columns in world axes, products by sweeps in the axes of the nodes."""
     model = getattr(mb.zoo, make)(n)
     system, (q, u) = mb.System(model), model.random_state(seed=1)
     p, (x, y) = system.momenta(q, u), np.random.default_rng(1).normal(size=(2, model.nv))
@@ -64,9 +64,9 @@ def test_pairs_and_sweeps_meet_at_their_limits(make, n):
     assert_close(A.T @ np.concatenate([x, y]), np.concatenate(system.vjp(q, p, x, y)), 1e-9, "vjp")
 
 
-@pytest.mark.parametrize("make, n", [("chain", 11), ("binary_tree", 13), ("chain", 41)])
+@pytest.mark.parametrize("make, n", [("chain", 11), ("binary_tree", 13), ("chain", 151)])
 def test_batches_have_the_bits_of_single_states(make, n):
-    """On lanes and, from 40 dofs on, state by state; what has no result is NaN and leaves the others alone."""
+    """On lanes and, from 150 dofs on, state by state; what has no result is NaN and leaves the others alone."""
     model = getattr(mb.zoo, make)(n)
     system, rng = mb.System(model), np.random.default_rng(n)
     Q, P = rng.normal(size=(2, 6, n))

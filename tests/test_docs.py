@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from exported import quickly
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("**/*.md"))
@@ -20,7 +21,8 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)):
-        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+        with quickly():
+            exec(compile(block, f"{page.name}, block {number}", "exec"), names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

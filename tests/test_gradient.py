@@ -50,6 +50,21 @@ def test_gradient_by_the_beginning_is_that_of_the_tangents(integrator):
     assert np.abs(np.concatenate([found.q0, found.p0]) - expected).max() < 1e-11 * np.abs(expected).max()
 
 
+def test_gradient_where_the_stages_need_newton():
+    """Springs that fixed-point iteration cannot follow (h omega = 9): back by factors of all stages."""
+    builder = mb.ModelBuilder()
+    for name, parent in (("upper", "world"), ("lower", "upper")):
+        builder.add_body(name, parent, mb.revolute("y"), mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1),
+                         position=(1.0, 0, 0) if parent == "upper" else (0.0, 0, 0), stiffness=1e5, damping=10.0)
+    system, how = mb.System(builder.build()), {"integrator": "gauss4", "step": 0.02}
+    found = mb.gradient(swing, system, 0.01 * Q, P, (0.0, 0.2), t_eval=[0.1, 0.2], **how)
+    run = system.simulate(0.01 * Q, P, (0.0, 0.2), t_eval=[0.1, 0.2], tangent=True, **how)
+    _, q_bar, p_bar = swing(found.t, found.q, found.p)
+    expected = sum(np.concatenate(bars) @ Phi for *bars, Phi in zip(q_bar, p_bar, run.tangent, strict=True))
+    # rounding of forces of 1e5 N m
+    assert np.abs(np.concatenate([found.q0, found.p0]) - expected).max() < 1e-10 * np.abs(expected).max()
+
+
 def test_gradient_is_that_of_dual_numbers():
     """Classical Runge-Kutta steps in plain Python, on numbers that carry their derivatives by q, p and tau."""
     model, tau, steps, h = double_pendulum(springs=True), np.array([0.4, -0.3]), 6, 0.05

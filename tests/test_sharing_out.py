@@ -38,3 +38,7 @@ def test_a_process_that_ends_fails_its_test_and_no_other(tmp_path, processes):
     assert done.returncode == 1, done.stdout
     assert failed == ["FAILED test_a.py::test_ends", "FAILED test_c.py::test_ends_as_well"], done.stdout
     assert "2 failed, 5 passed" in done.stdout
+
+
+def test_nothing_is_compiled_while_tests_are_collected(request):
+    assert request.config.compiled_at_collection is False

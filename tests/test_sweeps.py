@@ -205,9 +205,12 @@ def three():
 
 
 def spoiled(field, place, value):
-    blocks = three()
-    blocks[field][place] = value
-    return blocks
+    """Makes such records; not at import, which would compile in every process."""
+    def make():
+        blocks = three()
+        blocks[field][place] = value
+        return blocks
+    return make
 
 
 BAD_RECORDS = {
@@ -238,7 +241,8 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize("what", BAD_RECORDS)
 def test_bad_records_are_refused_by_body_and_value(what):
-    blocks, error, words = BAD_RECORDS[what]
+    make, error, words = BAD_RECORDS[what]
+    blocks = make()
     for call in (mb.sweeps.check, mb.sweeps.operators, mb.sweeps.branch_centers, mb.sweeps.work,
                  lambda b: mb.sweeps.rhs(b, [0.0, 0.0, 1.0]), lambda b: mb.sweeps.momenta(b, [0.0, 0.0, 1.0]),
                  lambda b: mb.sweeps.multipliers(b, np.zeros((3, 6)))):

@@ -48,6 +48,11 @@ class BatchCall:
         Numbers of the workspace that it needs.
     varied : Operation, optional
         What is used where constants vary; by default the same.
+
+    Attributes
+    ----------
+    n_inputs : int
+        How many inputs `run` takes.
     """
 
     def __init__(self, system: System, operation: Operation, size: int = 0, varied: Operation | None = None) -> None:
@@ -58,7 +63,7 @@ class BatchCall:
         self._flat = all(len(shape) == 1 for shape in self._shapes)
         numbers = sum(math.prod(_of_one(argument, model)) for argument in operation.inputs) + sum(self._columns)
         self._size = numbers + max(size, system.binding.work_size)
-        self._inputs, self._nq = len(operation.inputs), model.nq
+        self.n_inputs, self._nq = len(operation.inputs), model.nq
         # rough: what has many results takes longer
         self._weight = max(1.0, sum(self._columns) / max(1, model.nq + model.nv))
         # all inputs but Q: which, numbers of a row, and what an optional one is that is not given
@@ -66,7 +71,7 @@ class BatchCall:
                         for j, argument in enumerate(operation.inputs) if j > 0
                         for columns in [math.prod(_of_one(argument, model))]]
         self._alone = 0 < operation.alone_from <= model.nv
-        self._entry = kernels.ROWS[self._inputs + len(operation.results)]
+        self._entry = kernels.ROWS[self.n_inputs + len(operation.results)]
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
 
     @cached_property
@@ -111,7 +116,7 @@ class BatchCall:
         thread_pool.CALLERS.append(None)
         try:
             for begin in range(0, total, one_call):
-                code = entry(function, block, self._inputs, places, values, times, status, begin,
+                code = entry(function, block, self.n_inputs, places, values, times, status, begin,
                              min(begin + one_call, total), step, buffers, own, job, thread_pool.SLOTS, workers - 1,
                              *arrays, *results)
                 if code == kernels.STALLED:

@@ -352,6 +352,21 @@ def backward_of_hinges(block, q, p, work):
 
 
 @inline
+def backward_of_single_dofs(block, q, p, work):
+    """`backward` for a tree whose nodes have one dof each, or none."""
+    put_turns(block, q, work)
+    margins = margins_at(block)
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        case = whole(block, node_row(i) + CASE)
+        if case < OTHER:
+            join_hinge(block, i, case, margins + i, p, work)
+        else:
+            begin_sums(block, i, work)
+            join_single(block, i, margins + i, q, p, work)
+    doubt_bare(block, work)
+
+
+@inline
 def join_hinge(block, i, case, margin, p, work):
     """Eliminate a hinge and join it to its parent."""
     c, w = node_row(i), work_row(i)
@@ -390,12 +405,46 @@ def join_hinge(block, i, case, margin, p, work):
 @inline
 def join_other(block, i, margin, q, p, work):
     """`join_hinge` for a node of any kind."""
+    kind = whole(block, node_row(i) + KIND)
+    begin_sums(block, i, work)
+    if kind == BALL or kind == FREE:
+        join_several(block, i, kind, q, p, work)
+    else:
+        join_single(block, i, margin, q, p, work)
+
+
+@inline
+def begin_sums(block, i, work):
+    """Begin the sums of a node without children, and those of the parent, of whose children it comes first."""
     c = node_row(i)
-    kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
     if whole(block, c + IS_LAST) != 0:
-        begin(block, k, work)
+        begin(block, whole(block, c + PARENT), work)
     if whole(block, c + IS_END) != 0:
         begin(block, i, work)
+
+
+@inline
+def join_several(block, i, kind, q, p, work):
+    """`join_other` for a node with several dofs."""
+    c = node_row(i)
+    k, route = whole(block, c + PARENT), whole(block, c + ROUTE)
+    if whole(block, c + ROTOR) != 0:
+        call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
+    elif kind == BALL:
+        M, phi, s = ball(block, i, q, p, work)
+        if route != ON_GROUND:
+            add_to(k, work, M, phi, s)
+    else:
+        M, phi, s = free(block, i, q, p, work)
+        if route != ON_GROUND:
+            add_to(k, work, M, phi, s)
+
+
+@inline
+def join_single(block, i, margin, q, p, work):
+    """`join_other` for a node with one dof or a prescribed motion."""
+    c = node_row(i)
+    kind, k, route = whole(block, c + KIND), whole(block, c + PARENT), whole(block, c + ROUTE)
     if kind == REVOLUTE:
         if route == ON_GROUND:
             revolute(block, i, margin, p, work)
@@ -416,16 +465,6 @@ def join_other(block, i, margin, q, p, work):
             join_beside(block, c, k, work, prismatic(block, i, margin, q, p, work))
     elif kind == SCREW:
         join_seldom(block, c, k, route, work, screw(block, i, margin, q, p, work))
-    elif whole(block, c + ROTOR) != 0:
-        call_rotor(PLACE_AND_ELIMINATE, block, work, p, q, i, k)
-    elif kind == BALL:
-        M, phi, s = ball(block, i, q, p, work)
-        if route != ON_GROUND:
-            add_to(k, work, M, phi, s)
-    elif kind == FREE:
-        M, phi, s = free(block, i, q, p, work)
-        if route != ON_GROUND:
-            add_to(k, work, M, phi, s)
     elif kind == DRIVEN_REVOLUTE:
         join_seldom(block, c, k, route, work, driven_revolute(block, i, work))
     elif kind == DRIVEN_PRISMATIC:

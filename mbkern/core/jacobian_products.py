@@ -25,6 +25,8 @@ from .layout import (
 )
 from .number import fma, get, put, whole
 from .spatial import axpy6, dot6, sub6
+from .tangent_sweeps import more_products as more_sweeps
+from .tangent_sweeps import prepare as prepare_sweeps
 from .tangent_sweeps import products as sweeps
 from .tangents import (
     L_Q, L_V, L_W, L_X, SETS, clear_loads, clear_momenta, clear_velocities, clear_wrenches, first_of, lane_row,
@@ -62,19 +64,38 @@ def vjp_rows(block, q, wrench, a, b, rows, gq, gp, work):
 
 
 @inline
-def vjp_by_rows(block, q, wrench, a, b, columns, gq, gp, work):
-    """`vjp` that leaves the rows of :mod:`.variations` and its sets, for gradients by the constants of a machine."""
-    transposed_products_by_rows(block, q, wrench, a, b, columns, columns, 1, gq, gp, work)
-    add_springs(block, b, columns, columns, 1, gq)
+def pull_by_rows(block, q, wrench, again, a, b, gq, gp, work):
+    """`vjp` of one pair (a, b) by the rows of :mod:`.variations`, which are left with its sets: gradients by constants
+    of a machine need them. Whether it has been at this state before."""
+    if not again:
+        prepare(block, q, wrench, work)
+    weigh_by_rows(block, wrench, a, b, 1, 1, 1, gq, gp, work)
+    add_springs(block, b, 1, 1, 1, gq)
+
+
+@inline
+def pull_singles(block, q, again, a, b, gq, gp, work):
+    """The same for trees of single dofs without wrenches, by the sweeps of :mod:`.tangent_sweeps`."""
+    if not again:
+        prepare_sweeps(block, q, work)
+    more_sweeps(block, q, a, b, 1, 1, 1, True, gq, gp, lanes_begin(block), work)
+    add_springs(block, b, 1, 1, 1, gq)
 
 
 @inline
 def products(block, q, wrench, dq, dp, directions, stride, step, du, dpdot, work):
     """`jvp`; dof b of direction k is at place stride b + step k."""
     if wrench.shape[0] == 0 and only_single_dofs(block):
-        sweeps(block, q, dq, dp, directions, stride, step, False, du, dpdot, lanes_begin(block), work)
+        jvp_of_singles(block, q, dq, dp, directions, stride, step, du, dpdot, work)
     else:
         products_by_rows(block, q, wrench, dq, dp, directions, stride, step, du, dpdot, work)
+        add_springs(block, dq, directions, stride, step, dpdot)
+
+
+@inline
+def jvp_of_singles(block, q, dq, dp, directions, stride, step, du, dpdot, work):
+    """The same for trees of single dofs without wrenches; a backward sweep is enough."""
+    sweeps(block, q, dq, dp, directions, stride, step, False, du, dpdot, lanes_begin(block), work)
     add_springs(block, dq, directions, stride, step, dpdot)
 
 
@@ -127,9 +148,16 @@ def add_springs(block, x, count, stride, step, out):
 def transposed_products(block, q, wrench, a, b, weights, stride, step, gq, gp, work):
     """`vjp`; dof j of weights k is at place stride j + step k."""
     if wrench.shape[0] == 0 and only_single_dofs(block):
-        sweeps(block, q, a, b, weights, stride, step, True, gq, gp, lanes_begin(block), work)
+        vjp_of_singles(block, q, a, b, weights, stride, step, gq, gp, work)
     else:
         transposed_products_by_rows(block, q, wrench, a, b, weights, stride, step, gq, gp, work)
+        add_springs(block, b, weights, stride, step, gq)
+
+
+@inline
+def vjp_of_singles(block, q, a, b, weights, stride, step, gq, gp, work):
+    """The same for trees of single dofs without wrenches; a backward sweep is enough."""
+    sweeps(block, q, a, b, weights, stride, step, True, gq, gp, lanes_begin(block), work)
     add_springs(block, b, weights, stride, step, gq)
 
 
@@ -138,6 +166,12 @@ def transposed_products(block, q, wrench, a, b, weights, stride, step, gq, gp, w
 def transposed_products_by_rows(block, q, wrench, a, b, weights, stride, step, gq, gp, work):
     """The same for any tree, without springs; leaves the rows of :mod:`.variations` and these sets."""
     prepare(block, q, wrench, work)
+    weigh_by_rows(block, wrench, a, b, weights, stride, step, gq, gp, work)
+
+
+@inline
+def weigh_by_rows(block, wrench, a, b, weights, stride, step, gq, gp, work):
+    """The same where the rows are there."""
     nv, rows, many, wide_set = whole(block, NV), dof_variation(block, 0), wide(work, lanes_begin(block)), width(work)
     spins = whole(block, ROTORS_SIZE) != 0
     for begin in range(0, weights, wide_set):

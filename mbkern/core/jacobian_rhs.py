@@ -5,11 +5,11 @@
 Columns are directions of :mod:`.tangents`, several at a time in the lanes of a number. Mass^-1 = du/dp is symmetric: of
 each of its columns only the part from the root down to its own dof is computed where all nodes have one dof. Then so is
 the Hessian of H, and dpdot/dp = -(du/dq)^T, less what dampers do, needs no sweep; trees of such nodes have the still
-shorter way of :mod:`.jacobian_pairs`, unless they are very large.
+shorter way of :mod:`.jacobian_columns`.
 """
 
 from .columns import wide, width
-from .jacobian_pairs import are_few, pairs
+from .jacobian_columns import put_matrix
 from .jit import inline, kernel
 from .joints import dofs, put_frames
 from .layout import DAMPING, HAS_PASSIVE, N_NODES, NV, ROTORS_SIZE, SPRING_QI, STIFFNESS, coordinate_row, node_row
@@ -70,14 +70,20 @@ def only_single_dofs(block):
 def jacobian(block, q, wrench, out, work):
     """The matrix; the workspace is as a sweep of "emh-ldl" at this state has left it."""
     nv, single = whole(block, NV), only_single_dofs(block)
-    if single and wrench.shape[0] == 0 and are_few(block):
-        prepare_singles(block, q, work)
-        pairs(nv, dof_variation(block, 0), lanes_begin(block), out, work)
-        add_passive(block, 0, out)
+    if single and wrench.shape[0] == 0:
+        jacobian_of_singles(block, q, out, work)
     else:
         prepare(block, q, wrench, work)
         put_all_columns(block, single, wrench.shape[0] > 0, out, work)
         add_passive(block, nv if single else 2 * nv, out)
+
+
+@inline
+def jacobian_of_singles(block, q, out, work):
+    """The same for trees of single dofs without wrenches; a backward sweep is enough."""
+    prepare_singles(block, q, work)
+    put_matrix(whole(block, NV), dof_variation(block, 0), lanes_begin(block), out, work)
+    add_passive(block, 0, out)
 
 
 @inline

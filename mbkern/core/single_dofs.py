@@ -10,7 +10,7 @@ articulated inertia and momentum (:mod:`.extended`), m and s mass and first mome
 
 The backward sweep of :mod:`.extended` is all they need; joint speeds are left in the workspace on the way.
 `put_local_rows` leaves them there (for :mod:`.tangent_sweeps`), `put_world_rows` in the axes of the world, about the
-origin of the tree's root (for :mod:`.jacobian_pairs`), with S and U divided by the root of the pivot D.
+origin of the tree's root (for :mod:`.jacobian_columns`), with S and U divided by the root of the pivot D.
 """
 
 from .extended import own_inertia, placed, put_motion
@@ -35,8 +35,8 @@ get4, put4 = accessor(4)
 B_LOAD, B_DRIFT, B_F, B_SWAY = 0, 6, 10, 13
 # ---- row of a dof in world axes: S and U over the root of D, 1 over that root ----
 SINGLE_S, SINGLE_U, SINGLE_SCALE, SINGLE_DRIFT, SINGLE_LOAD, SINGLE_SWAY, SINGLE_F = 0, 6, 12, 13, 19, 25, 28
-# its number; the dof before it, -1: none; how many there are up to it; for lists of dofs: an entry, and in which it is
-SINGLE_OWN, SINGLE_BEFORE, SINGLE_DEPTH, SINGLE_LISTED, SINGLE_MARK = 31, 32, 33, 34, 35
+# its number; the dof before it, -1: none; how many there are up to it; 1 where it is before more than the next one
+SINGLE_OWN, SINGLE_BEFORE, SINGLE_DEPTH, SINGLE_FORKS = 31, 32, 33, 34
 SINGLE = 36
 
 
@@ -205,6 +205,8 @@ def put_world_row(block, i, move, turn, gravity, rows, work):
     put3(work, d + SINGLE_F, tmul(X[0], momentum_of(block, c, w, move, turn, work)))
     put(work, d + SINGLE_SCALE, D)
     put(work, d + SINGLE_OWN, 1.0 * a); put(work, d + SINGLE_BEFORE, 1.0 * before)
-    put(work, d + SINGLE_DEPTH, 1.0); put(work, d + SINGLE_MARK, -1.0)
+    put(work, d + SINGLE_DEPTH, 1.0); put(work, d + SINGLE_FORKS, 0.0)
     if before >= 0:
         put(work, d + SINGLE_DEPTH, 1.0 + get(work, rows + SINGLE * before + SINGLE_DEPTH))
+        if before != a - 1:
+            put(work, rows + SINGLE * before + SINGLE_FORKS, 1.0)

@@ -48,6 +48,12 @@ def products(block, q, x, y, count, stride, step, transposed, first, second, beg
     """A (x, y) = (first, second) for as many columns, or A^T (x, y); dof j of column k is at place stride j + step k.
     The sets begin at place `begin` of the workspace."""
     prepare(block, q, work)
+    more_products(block, q, x, y, count, stride, step, transposed, first, second, begin, work)
+
+
+@inline
+def more_products(block, q, x, y, count, stride, step, transposed, first, second, begin, work):
+    """The same where `products` or `prepare` has been at this state."""
     many, wide_set = wide(work, begin), width(work)
     for k in range(0, count, wide_set):
         columns, at = min(wide_set, count - k), step * k

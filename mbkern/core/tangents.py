@@ -17,7 +17,7 @@ sets at once costs hardly more than on one. `many` are the sets: `wide(work, lan
 
 from .columns import get_element, put_columns, put_element, width
 from .jit import inline, kernel
-from .jacobian_pairs import are_few, tables_size
+from .jacobian_columns import COLUMN_ROW, TILE
 from .layout import ALIGNMENT, N_NODES, NV, get3, get33, get_pair, put3, put33, put_pair
 from .number import LANES, get, put, whole
 from .spatial import ZERO6, add6, axpy6, dot6
@@ -52,10 +52,9 @@ def lanes_begin(block):
 @inline
 def lanes_size(block):
     """Column numbers of all sets: rows of all dofs and of the ground, or of all nodes (:mod:`.tangent_sweeps`), or the
-    tables of :mod:`.jacobian_pairs`."""
-    nv = whole(block, NV)
-    tables = tables_size(nv, LANES) if are_few(block) else 0
-    return max(SETS * LANE_ROW * (max(nv, whole(block, N_NODES)) + 1), tables)
+    those of :mod:`.jacobian_columns`."""
+    count = max(whole(block, NV), whole(block, N_NODES)) + 1
+    return max(SETS * LANE_ROW * count, COLUMN_ROW * (count + TILE))
 
 
 @inline

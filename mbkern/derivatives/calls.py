@@ -99,7 +99,7 @@ class Derivatives:
         try:
             return self._vector_runs[name]
         except KeyError:
-            operation = operation_named(name)
+            operation = operation_named(name).made_for(self.system.block, ())
             one = replace(operation, inputs=tuple(map(_vector, operation.inputs)),
                           results=tuple(map(_vector, operation.results)))
             given = tuple([argument.name for argument in one.inputs if not argument.optional])

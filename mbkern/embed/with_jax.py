@@ -161,7 +161,8 @@ class JaxFunctions:
         model, system = self.system.model, self.system
         n = model.nq + model.nv
         if self.routes["jacobian_rhs"] == "ffi":
-            return self._foreign(_words_of(system, OPERATIONS["jacobian_rhs"], {"q", "p"}), [(n, n)], t, q, p)[0]
+            operation = OPERATIONS["jacobian_rhs"].made_for(system.block, ("q", "p"))
+            return self._foreign(_words_of(system, operation, {"q", "p"}), [(n, n)], t, q, p)[0]
 
         def call(q: Any, p: Any, t: Any) -> Any:
             q, p, t = (np.asarray(x) for x in (q, p, t))

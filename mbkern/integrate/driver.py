@@ -242,8 +242,7 @@ class Run:
         plan[P.AT_PIVOTS], plan[P.STEP] = self.pivots.ctypes.data, entries.newton_step()
         self.desk = self.problem.desk()
         if self.desk is not None:
-            flow = lazy.module("variational.kernels.flow")
-            self.plan[P.JACOBIAN], self.plan[P.DESK] = flow.jacobian.address, self.desk.address
+            self.plan[P.JACOBIAN], self.plan[P.DESK] = self.desk.jacobian_function.address, self.desk.address
 
     def paced(self, most: int | None = None) -> int:
         """Some steps, `most` at most, so that Python looks around every CHUNK_SECONDS; a code of `kernels.plan`."""

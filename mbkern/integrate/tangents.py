@@ -49,7 +49,7 @@ class Tangents:
 
     def __init__(self, system: System, run: Run, first: Array, rows: int) -> None:
         variational = lazy.module("variational")
-        flow, desk = lazy.module("variational.kernels.flow"), lazy.module("variational.kernels.desk")
+        desk = lazy.module("variational.kernels.desk")
         n, columns = first.shape
         size, stages = n * columns, run.integrator.stages
         times = run.plan[P.OUTPUT] == P.TIMES
@@ -73,12 +73,12 @@ class Tangents:
         plan = self.plan
         plan[P.METHOD], plan[P.STAGES], plan[P.N] = run.integrator.kind, stages, size
         plan[P.AT_WORK], plan[P.AT_OUT_Y] = self.work.ctypes.data, self.out.ctypes.data
-        plan[P.VARIATION], plan[P.DESK] = flow.variation.address, self.desk.address
+        plan[P.VARIATION], plan[P.DESK] = self.desk.variation_function.address, self.desk.address
         plan[P.STATUS] = self.desk.address + 8 * desk.CODE
         if run.integrator.kind == P.GAUSS:
             self.matrix: Array = np.empty((stages**2 + stages) * n * n)
             self.pivots = np.empty(stages * n, np.int64)
-            plan[P.JACOBIAN] = flow.jacobian.address
+            plan[P.JACOBIAN] = self.desk.jacobian_function.address
             plan[P.AT_MATRIX], plan[P.MATRIX_SIZE] = self.matrix.ctypes.data, self.matrix.size
             plan[P.AT_PIVOTS] = self.pivots.ctypes.data
         self.address: int = plan.ctypes.data

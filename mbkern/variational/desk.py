@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import lazy
+from ..core import constants as L
 from ..core.number import LANES
 from ..errors import MethodError, ModelError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..methods import METHODS
 from ..model.model import Model
+from ..workspace import places
 from ..workspace.frame import Frame
 from .forces import derivative_of
 from .kernels import desk as D
@@ -84,11 +86,28 @@ class Desk:
         self.array[D.AT_SCRATCH], self.array[D.AT_GRADIENT] = D.HEADER, D.HEADER + scratch if gradient else 0
         self.gradient = self.array[D.HEADER + scratch:D.HEADER + scratch + wanted]
         self._size, self._alive = n, (frame, derivative)
+        self._singles = places.only_single_dofs(block) and not block[L.HAS_WRENCH]
 
     @property
     def code(self) -> int:
         """Status of the last call, see :mod:`mbkern.core.checks`."""
         return int(self.array[D.CODE])
+
+    @property
+    def jacobian_function(self) -> Any:
+        """The C functions for this machine, see :mod:`.kernels.flow`: df/dy, here; each is compiled when it is asked
+        for its address."""
+        return flow.single_jacobian if self._singles else flow.jacobian
+
+    @property
+    def variation_function(self) -> Any:
+        """df/dy times increments."""
+        return flow.single_variation if self._singles else flow.variation
+
+    @property
+    def pull_function(self) -> Any:
+        """Its transpose times weights."""
+        return flow.single_pull if self._singles else flow.pull
 
     def jacobian(self, t: float, y: Array) -> Array:
         """df/dy at a state (q, p), a contiguous float64 array; all NaN where there is none."""
@@ -98,4 +117,4 @@ class Desk:
 
     @cached_property
     def _jacobian(self) -> Any:
-        return _JACOBIAN(flow.jacobian.address)
+        return _JACOBIAN(self.jacobian_function.address)

@@ -85,7 +85,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     """The gradient of a scalar of a trajectory by its beginning, by joint forces and by constants of the machine.
 
     By the adjoint of the very steps that the integrator takes (their sizes kept as they are): exact for what is
-    computed, at the price of four to ten runs (`bench/trajectories.py`) however many numbers the gradient has.
+    computed, at the price of a few runs (`bench/trajectories.py`) however many numbers the gradient has.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     problem = problem_of(system, np.zeros(model.nv) if forces.size else tau, wrench)
     stops = np.unique(np.concatenate([[t0, t_end], samples, bounds]))
     stops = stops if t_end > t0 else stops[::-1]
-    slots = 1 if method.kind == P.GAUSS else 6
+    slots = method.stages if method.kind == P.GAUSS else 6
     desk = Desk(model, problem.alive, slots=slots, gradient=bool(wanted))
     most = memory.limit() if max_memory is None else options.positive(max_memory, "max_memory")
     if method.adaptive:
@@ -195,7 +195,7 @@ class _Tape:
         self.run = Run(problem, method, y0, float(times[0]), float(times[-1]))
         self.desk, self.n, self.steps = desk, n, steps
         self._row = n * (1 + method.stages) if method.kind == P.GAUSS else n
-        self._wire(method)
+        self._wire()
         self.all = kept  # states at the beginnings of all steps, and at the end
         self.stride = steps
         if kept is None and 8.0 * steps * self._row > most:
@@ -209,19 +209,24 @@ class _Tape:
         self.checkpoints: list[Array] = []
         self.rows = NOTHING
 
-    def _wire(self, method: options.Integrator) -> None:
+    def _wire(self) -> None:
         """The plan of derivatives."""
-        plan, n, stages = np.zeros(P.QUATERNIONS, np.int64), self.n, method.stages
-        plan[adjoint.SWEEP], plan[adjoint.PULL] = flow.sweep.address, flow.pull.address
-        plan[adjoint.SLOT] = self.desk.address + 8 * D.SLOT
+        plan = np.zeros(P.QUATERNIONS, np.int64)
+        plan[adjoint.SWEEP], plan[adjoint.PULL] = flow.sweep.address, self.desk.pull_function.address
+        for word, place in ((adjoint.SLOT, D.SLOT), (adjoint.AGAIN, D.AGAIN), (adjoint.TRIAL, D.TRIAL)):
+            plan[word] = self.desk.address + 8 * place
+        plan[adjoint.SUMS] = self.desk.gradient.size > 0
         plan[P.DESK], plan[P.STATUS] = self.desk.address, self.desk.address + 8 * D.CODE
-        if method.kind == P.GAUSS:
-            self.matrix, self.pivots = np.empty((stages**2 + stages) * n * n), np.empty(stages * n, np.int64)
-            plan[P.JACOBIAN] = flow.jacobian.address
-            plan[P.AT_MATRIX], plan[P.MATRIX_SIZE] = self.matrix.ctypes.data, self.matrix.size
-            plan[P.AT_PIVOTS] = self.pivots.ctypes.data
         self.run.plan[P.AT_TANGENT] = plan.ctypes.data
         self.derived = plan
+
+    def _make_matrices(self) -> None:
+        """What the way back needs where a Gauss method has needed Newton's iteration."""
+        plan, n, stages = self.derived, self.n, self.run.integrator.stages
+        self.matrix, self.pivots = np.empty((stages**2 + stages) * n * n), np.empty(stages * n, np.int64)
+        plan[P.JACOBIAN] = self.desk.jacobian_function.address
+        plan[P.AT_MATRIX], plan[P.MATRIX_SIZE] = self.matrix.ctypes.data, self.matrix.size
+        plan[P.AT_PIVOTS] = self.pivots.ctypes.data
 
     def record(self, at: Any) -> Array:
         """Run, and return the states at these places of the times."""
@@ -278,7 +283,10 @@ class _Tape:
                 part = self.rows[(begin - first) * self._row:(end - first) * self._row]
                 code = backward(self.run.address, self.times, self.forces, self.which, begin, end, part, sample, flat,
                                 weights, by_force.reshape(-1), room)
-                if code != P.FINISHED:
+                if code == P.NEED_MATRIX:
+                    self._make_matrices()
+                    begin = int(self.run.plan[P.NEXT_EVAL])
+                elif code != P.FINISHED:
                     raise IntegrationError(f"gradient: no derivative at t = {self.run.num[P.T_BAD]:.9g} s: "
                                            f"{self.run.problem.explain(int(self.run.plan[P.CODE]), 0.0)}")
                 end = begin

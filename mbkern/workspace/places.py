@@ -32,6 +32,12 @@ loads_size: _Place = _layout.loads_size
 scratch_size: _Place = _layout.scratch_size
 
 
+def only_single_dofs(block: np.ndarray) -> bool:
+    """Whether no node has several dofs."""
+    nodes = block[L.HEADER:L.HEADER + int(block[L.N_NODES]) * L.NODE].reshape(-1, L.NODE)
+    return bool((nodes[:, L.DOFS] <= 1).all())
+
+
 def body_place(block: np.ndarray, body: int) -> tuple[int, np.ndarray, np.ndarray]:
     """Node of a body (-1: the ground), and the body's frame (G, rho) in that of its node."""
     row = body_row(block, body)

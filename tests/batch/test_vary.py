@@ -13,6 +13,8 @@ from mbkern import plain
 
 L = plain.load("layout")
 COUNT = 6
+# of machines that differ those methods that divide and those that solve for multipliers; the others have the same loops
+METHODS = ("emh-ldl", "hzu", *[pytest.param(name, marks=pytest.mark.nightly) for name in ("emh-lu", "dah")])
 TOLERANCE = 1e-11  # rounding only, times the condition of articulated inertias, as frames may lie elsewhere
 
 
@@ -65,8 +67,7 @@ def test_bodies_are_those_of_separate_models(machines):
     assert varied.places.size < 200  # what does not change is not stored
 
 
-@pytest.mark.parametrize("method", ["emh-ldl", "hzu", pytest.param("emh-lu", marks=pytest.mark.slow),
-                                    pytest.param("dah", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", METHODS)
 def test_rhs_against_separate_models(machines, method):
     varied, alone = machines
     system = mb.System(varied.model, method)
@@ -152,8 +153,7 @@ def sprung(stiffness=(3.0, 0.0), damping=(0.1, 0.2, 0.3), armature=(0.2, 0.1), r
     return builder.build()
 
 
-@pytest.mark.parametrize("method", ["emh-ldl", "hzu", pytest.param("emh-lu", marks=pytest.mark.slow),
-                                    pytest.param("dah", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", METHODS)
 def test_springs_dampers_rotors_and_gravity(method):
     rng = np.random.default_rng(5)
     stiffness, armature = rng.uniform(1.0, 9.0, (COUNT, 2)), rng.uniform(0.1, 0.5, (COUNT, 2))

@@ -94,15 +94,49 @@ def test_a_far_root_costs_no_digits():
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_pairs_and_sweeps_are_two_ways_to_one_matrix(family, n, monkeypatch):
-    """Trees of few single dofs go by pairs, all others by sweeps."""
+def test_columns_and_sweeps_are_two_ways_to_one_matrix(family, n, monkeypatch):
+    """Trees of single dofs have the shorter way; groups of columns end amid a tree, and their ways to the root meet."""
     model = random_model(family, n, n, kinds=[k for k in CANONICAL if k != "driven"], springs=True, rotors=n > 2)
     q, p = random_state(model, 1, T)
     kernels = plain.load("jacobian_rhs")
-    by_pairs = jacobian(model, q, p)
-    monkeypatch.setattr(kernels, "are_few", lambda block: False)
-    monkeypatch.setattr(kernels, "pairs", None)
-    assert_blocks_close(by_pairs, jacobian(model, q, p), model.nv)
+    by_columns = jacobian(model, q, p)
+    monkeypatch.setattr(kernels, "only_single_dofs", lambda block: False)
+    monkeypatch.setattr(kernels, "put_matrix", None)
+    assert_blocks_close(by_columns, jacobian(model, q, p), model.nv)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_kernels_of_single_dofs_have_the_bits_of_all_others(family):
+    """They leave out what ball and free joints and wrenches need, and nothing else."""
+    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")]
+    model = random_model(family, 6, 11, kinds=kinds, springs=True, rotors=True)
+    q, p = random_state(model, 1, T)
+    kernels, nv = plain.load("derivative_operations"), model.nv
+    matrices, products = np.full((2, 2 * nv, 2 * nv), np.nan), np.full((8, nv), np.nan)
+    x, y = np.random.default_rng(1).normal(size=(2, nv))
+    kernels.jacobian_rhs(model.block, q, p, NONE, matrices[0].reshape(-1), swept(model, q, p))
+    kernels.jacobian_rhs_of_singles(model.block, q, p, matrices[1].reshape(-1), swept(model, q, p))
+    kernels.jvp(model.block, q, p, x, y, NONE, *products[0:2], swept(model, q, p))
+    kernels.jvp_rows_of_singles(model.block, q, p, x, y, *products[2:4], swept(model, q, p))
+    kernels.vjp(model.block, q, p, x, y, NONE, *products[4:6], swept(model, q, p))
+    kernels.vjp_rows_of_singles(model.block, q, p, x, y, *products[6:8], swept(model, q, p))
+    assert np.array_equal(matrices[0], matrices[1])
+    assert np.array_equal(products[0:2], products[2:4]) and np.array_equal(products[4:6], products[6:8])
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_a_second_product_at_the_same_state(by_rows):
+    """Other weights, without what depends on the state alone."""
+    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")]
+    model = random_model("random", 6, 12, kinds=kinds, springs=True, rotors=True)
+    q, p = random_state(model, 1, T)
+    nv, work, kernels = model.nv, swept(model, q, p), plain.load("jacobian_products")
+    A, weights = jacobian(model, q, p), np.random.default_rng(2).normal(size=(2, 2 * nv))
+    for again, (x, y) in enumerate(weights.reshape(2, 2, nv)):
+        found = np.full((2, nv), np.nan)
+        given = (NONE, again == 1) if by_rows else (again == 1,)
+        getattr(kernels, "pull_by_rows" if by_rows else "pull_singles")(model.block, q, *given, x, y, *found, work)
+        assert_close(found.ravel(), A.T @ weights[again], TOLERANCE, "vjp")
 
 
 @pytest.mark.parametrize("columns", [1, 3])

@@ -45,11 +45,8 @@ def machines():
     cases = [(random_model(family, 12, seed, springs=seed % 2 == 0, rotors=seed > 2), seed)
              for family, seed in (("random", 1), ("binary", 2), ("chain", 3), ("carousel", 4))]
     kinds = ("ball", "free", "driven", "revolute")
-    cases.append((random_model("random", 10, 5, base="free", kinds=kinds, rotors=True), 5))
-    states = [(model, *random_state(model, seed)) for model, seed in cases]
-    model = shaken()
-    q, u = model.random_state(seed=6)
-    return [*states, (model, q, mb.System(model).momenta(q, u, T))]
+    cases += [(random_model("random", 10, 5, base="free", kinds=kinds, rotors=True), 5), (shaken(), 6)]
+    return [(model, *random_state(model, seed)) for model, seed in cases]
 
 
 def compiled_caller(method):

@@ -6,9 +6,10 @@ A step y_new = y + h sum_i b_i k_i, k_i = f(t + c_i h, y + h sum_j a_ij k_j), ta
 
 and mu_i are the weights of the rates k_i, whose derivatives by constants and forces add to the gradient. Explicit
 methods go through their stages from the last to the first; each stage waits in a slot of its own, where f was
-evaluated, for J^T mu (:mod:`mbkern.variational.kernels.flow`). For the Gauss methods mu solves the transposed equations
-of :mod:`.tangent`. This is the exact gradient of what the steps compute (E. Hairer, C. Lubich and G. Wanner, Geometric
-Numerical Integration, section VI.4; J. M. Sanz-Serna, SIAM Review 58 (2016) 3-33).
+evaluated, for J^T mu (:mod:`mbkern.variational.kernels.flow`). For the Gauss methods mu is found by fixed-point
+iteration, as the stages are, in O(N); where these needed Newton's, or it does not converge, from the transposed
+equations of :mod:`.tangent`. This is the exact gradient of what the steps compute (E. Hairer, C. Lubich and G. Wanner,
+Geometric Numerical Integration, section VI.4; J. M. Sanz-Serna, SIAM Review 58 (2016) 3-33).
 
 Steps lead from times[k] to times[k + 1]. `states` has the states at their beginnings, and for a Gauss method the slopes
 of its stages behind each.
@@ -24,20 +25,27 @@ from ...core.number import array_at, get, put, whole
 from .calls import load_double
 from .common import at, copy, evaluate, finite, square4, unit_quaternions, unit_quaternions_with_slopes
 from .dopri5 import NO_STEP, dopri5_step
-from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, gauss_step, stage_state
+from .gauss import (
+    CONVERGED, MOST_GROWN, MOST_ITERATIONS, NEWTON_NEEDED, NO_STAGES, gauss_step, settled, stage_state,
+)
 from .plan import (
-    AT_TANGENT, AT_THETA, CODE, DESK, DOPRI5, FACTORED, FAILED_RHS, FAILED_STAGES, FINISHED, FRESH, GAUSS, H, K1, K2,
-    K7, METHOD, N, N_QUATERNIONS, NEED_MATRIX, NEXT_EVAL, QUATERNIONS, RHS, SPLIT, STAGES, STARTED, STATUS, T, T_BAD,
-    TEMP, USER, VARIATION, Y, Y_BAD, Y_NEW,
+    AT_EVENTS, AT_TANGENT, AT_THETA, AT_TIMES, CODE, DESK, DOPRI5, FACTORED, FAILED_RHS, FAILED_STAGES, FINISHED, FRESH,
+    GAUSS, H, JACOBIAN, K1, K2, K7, METHOD, N, NEED_MATRIX, NEWTON, NEXT_EVAL, N_EVENTS, N_QUATERNIONS, QUATERNIONS,
+    RHS, SPLIT, STAGES, STARTED, STATUS, T, TEMP, T_BAD, USER, VARIATION, Y, Y_BAD, Y_NEW,
 )
 from .rk4 import rk4_step
 from .places import matrix_of, plan_at
-from .tableaus import EXPLICIT_A, EXPLICIT_B, EXPLICIT_C, GAUSS_B, GAUSS_C
+from .stages import TINY
+from .tableaus import EXPLICIT_A, EXPLICIT_B, EXPLICIT_C, GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
 from .tangent import matrices_of, stage_factors
 
 # words of the plan of derivatives, beside DESK, JACOBIAN, STATUS and Newton's: addresses of the C functions, and of the
-# number of the slot in use
-SWEEP, PULL, SLOT = RHS, VARIATION, AT_THETA
+# numbers of a desk: the slot in use, whether it was pulled there before, whether nothing is to be summed up; whether
+# there is a gradient by constants that would be; whether g is known of the step behind
+SWEEP, PULL, SLOT, AGAIN, TRIAL, SUMS, KNOWN = RHS, VARIATION, AT_THETA, AT_EVENTS, AT_TIMES, N_EVENTS, STARTED
+# vectors for a step of a Gauss method back: mu, g = J^T mu and states of its stages, and a free one
+MU, G, STATES, FREE = 0, 3, 6, 9
+NO_MATRICES = -1.0  # beside the codes of :mod:`mbkern.core.checks`
 
 
 @exact
@@ -134,9 +142,16 @@ def unit_weights(plan, raw, weights):
 
 
 @exact
-def use(derived, slot):
-    """Let this slot be the one in use."""
+def use(derived, slot, again):
+    """Let this slot be the one in use; whether it is pulled there once more."""
     put(array_at(derived[SLOT], 1), 0, float(slot))
+    put(array_at(derived[AGAIN], 1), 0, 1.0 if again else 0.0)
+
+
+@exact
+def try_only(derived, trial):
+    """Whether pulling adds nothing to the gradient."""
+    put(array_at(derived[TRIAL], 1), 0, 1.0 if trial else 0.0)
 
 
 @exact
@@ -156,7 +171,7 @@ def explicit_back(plan, derived, num, t, h, x, at_x, weights, by_force):
             for j in range(i):
                 total += EXPLICIT_A[row, i, j] * get(x, k + j * n + c)
             put(x, stages + i * n + c, get(x, c) + h * total)
-        use(derived, i)
+        use(derived, i, False)
         call_ode(derived[SWEEP], t + EXPLICIT_C[row, i] * h, x, stages + i * n, x, k + i * n, derived[DESK])
         code = code if code != 0.0 else load_double(derived[STATUS])
     if code != 0.0:
@@ -175,7 +190,7 @@ def explicit_back(plan, derived, num, t, h, x, at_x, weights, by_force):
             put(x, mu + c, h * total)
         for c in range(nq, n):
             put(by_force, c - nq, get(by_force, c - nq) + get(x, mu + c))
-        use(derived, i)
+        use(derived, i, False)
         code = pulled(plan, derived, num, t + EXPLICIT_C[row, i] * h, at_x + 8 * (stages + i * n), at_x + 8 * mu,
                       at_x + 8 * (g + i * n), code)
     for c in range(n):
@@ -190,15 +205,12 @@ def explicit_back(plan, derived, num, t, h, x, at_x, weights, by_force):
 def solve_transposed(m, W, pivots, x):
     """x = W^-T x for the factors of `eliminate`."""
     for r in range(m):
-        total = x[r]
-        for j in range(r):
-            total -= W[j * m + r] * x[j]
-        x[r] = total / W[r * m + r]
-    for r in range(m - 1, -1, -1):
-        total = x[r]
+        x[r] /= W[r * m + r]
         for j in range(r + 1, m):
-            total -= W[j * m + r] * x[j]
-        x[r] = total
+            put(x, j, get(x, j) - get(W, r * m + j) * x[r])
+    for r in range(m - 1, -1, -1):
+        for j in range(r):
+            put(x, j, get(x, j) - get(W, r * m + j) * x[r])
     for c in range(m - 1, -1, -1):
         best = pivots[c]
         x[c], x[best] = x[best], x[c]
@@ -206,7 +218,106 @@ def solve_transposed(m, W, pivots, x):
 
 @exact
 def gauss_back(plan, derived, num, t, h, x, at_x, work, weights, by_force):
-    """One step of a Gauss method back: y and the slopes of its stages are in `work`; x has mu_1 .. mu_s, g, a stage."""
+    """One step of a Gauss method back: y and the slopes of its stages are in `work`."""
+    if plan[NEWTON] == 0:
+        code, converged = weigh_stages(plan, derived, num, t, h, x, at_x, work, weights)
+        if code != 0.0:
+            return code
+        if converged:
+            return add_stages(plan, derived, num, t, h, x, at_x, weights, by_force)
+    derived[KNOWN] = 0
+    if derived[JACOBIAN] == 0:
+        return NO_MATRICES
+    return solve_back(plan, derived, num, t, h, x, at_x, work, weights, by_force)
+
+
+@exact
+def guess_back(plan, derived, x):
+    """g to start from: the polynomial of the step behind, or zero."""
+    n, s = plan[N], plan[STAGES]
+    for c in range(n):
+        if derived[KNOWN] == 0:
+            for i in range(s):
+                put(x, (G + i) * n + c, 0.0)
+        elif s == 2:
+            a, b = get(x, (G + 1) * n + c), get(x, G * n + c)
+            put(x, (G + 1) * n + c, GAUSS_NEXT[2, 0, 0] * a + GAUSS_NEXT[2, 0, 1] * b)
+            put(x, G * n + c, GAUSS_NEXT[2, 1, 0] * a + GAUSS_NEXT[2, 1, 1] * b)
+        elif s == 3:
+            a, b, d = get(x, (G + 2) * n + c), get(x, (G + 1) * n + c), get(x, G * n + c)
+            for i in range(3):
+                put(x, (G + 2 - i) * n + c, GAUSS_NEXT[3, i, 0] * a + GAUSS_NEXT[3, i, 1] * b + GAUSS_NEXT[3, i, 2] * d)
+
+
+@exact
+def weigh_stages(plan, derived, num, t, h, x, at_x, work, weights):
+    """mu and g of all stages, by fixed-point iteration until rounding is all that is left. Code; whether it is."""
+    n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
+    code = 0.0
+    for i in range(s):
+        stage_state(plan, h, i, work)
+        copy(work, at(plan, TEMP), x, (STATES + i) * n, n)
+        use(derived, i, False)
+        call_ode(derived[SWEEP], t + GAUSS_C[s, i] * h, x, (STATES + i) * n, x, FREE * n, derived[DESK])
+        code = code if code != 0.0 else load_double(derived[STATUS])
+    guess_back(plan, derived, x)
+    for i in range(s * n):
+        put(x, MU * n + i, 0.0)
+    try_only(derived, True)
+    before, grown, converged = 1e300, 0, False
+    for count in range(MOST_ITERATIONS if code == 0.0 else 0):
+        dq, dp, q_size, p_size = 0.0, 0.0, TINY, TINY
+        for i in range(s - 1, -1, -1):
+            for c in range(n):
+                total = GAUSS_B[s, i] * get(weights, c)
+                for j in range(s):
+                    total += GAUSS_A[s, j, i] * get(x, (G + j) * n + c)
+                total *= h
+                change = abs(total - get(x, (MU + i) * n + c))
+                if c < nq:
+                    dq, q_size = max(dq, change), max(q_size, abs(total))
+                else:
+                    dp, p_size = max(dp, change), max(p_size, abs(total))
+                put(x, (MU + i) * n + c, total)
+            use(derived, i, count > 0)
+            code = pulled_stage(plan, derived, num, t, h, i, at_x, code)
+        change = dq / q_size + dp / p_size
+        converged = settled(change, before)
+        grown += change >= before
+        if converged or grown > MOST_GROWN or code != 0.0:
+            break
+        before = change
+    try_only(derived, False)
+    return code, converged
+
+
+@exact
+def pulled_stage(plan, derived, num, t, h, i, at_x, code):
+    """g of stage i from its mu; the first code that is not zero."""
+    n = 8 * plan[N]
+    return pulled(plan, derived, num, t + GAUSS_C[plan[STAGES], i] * h, at_x + (STATES + i) * n, at_x + (MU + i) * n,
+                  at_x + (G + i) * n, code)
+
+
+@exact
+def add_stages(plan, derived, num, t, h, x, at_x, weights, by_force):
+    """Weights of the state at the beginning and of the forces, and the gradient by constants; mu and g are there."""
+    n, nq, code = plan[N], plan[SPLIT], 0.0
+    derived[KNOWN] = 1
+    for i in range(plan[STAGES]):
+        for c in range(nq, n):
+            put(by_force, c - nq, get(by_force, c - nq) + get(x, (MU + i) * n + c))
+        if derived[SUMS] != 0:
+            use(derived, i, True)
+            code = pulled_stage(plan, derived, num, t, h, i, at_x, code)
+        for c in range(n):
+            put(weights, c, get(weights, c) + get(x, (G + i) * n + c))
+    return code
+
+
+@exact
+def solve_back(plan, derived, num, t, h, x, at_x, work, weights, by_force):
+    """The same by the factors of all stages; x has mu_1 .. mu_s, g, a stage."""
     n, nq, s = plan[N], plan[SPLIT], plan[STAGES]
     matrix, pivots = matrices_of(plan, integers_at(plan[AT_TANGENT], QUATERNIONS))
     size, g = s * n, s * n
@@ -218,7 +329,7 @@ def gauss_back(plan, derived, num, t, h, x, at_x, work, weights, by_force):
     mu = array_at(at_x, size)
     solve_transposed(size, matrix, pivots, mu)
     code = 0.0
-    use(derived, 0)
+    use(derived, 0, False)
     for i in range(s):
         for c in range(nq, n):
             put(by_force, c - nq, get(by_force, c - nq) + get(x, i * n + c))
@@ -238,7 +349,8 @@ def backward(address, times, forces, which, first, last, states, sample, bars, w
     """Steps `last` - 1 down to `first`, whose beginnings `states` has; FINISHED, or why not.
 
     `weights` are those of the state at the end of the last step, and of the first one's beginning in the end. Row
-    sample[k] of `bars` (-1: none) is added at the end of step k - 1. `by_force` has a row for each of the forces (one
+    sample[k] of `bars` (-1: none, or no more) is added at the end of step k - 1. NEED_MATRIX: room for matrices is
+    needed, and NEXT_EVAL of the plan is the number of steps left. `by_force` has a row for each of the forces (one
     where there are none).
     """
     plan, num, work = plan_at(address)
@@ -249,6 +361,7 @@ def backward(address, times, forces, which, first, last, states, sample, bars, w
         if sample[k + 1] >= 0:
             for c in range(n):
                 put(weights, c, get(weights, c) + get(bars, sample[k + 1] * n + c))
+            sample[k + 1] = -1
         act(plan, forces, which[k])
         own = which[k] * nv if forces.shape[0] > 0 else 0
         if plan[METHOD] == GAUSS:
@@ -260,6 +373,9 @@ def backward(address, times, forces, which, first, last, states, sample, bars, w
             copy(states, (k - first) * rows, x, 0, n)
             code = explicit_back(plan, derived, num, t, h, x, data_of(x), weights,
                                  array_at(data_of(by_force) + 8 * own, nv))
+        if code == NO_MATRICES:
+            plan[NEXT_EVAL] = k + 1
+            return NEED_MATRIX
         if code != 0.0 or not finite(weights, 0, n):
             plan[CODE], num[T_BAD] = int(code), t
             return FAILED_RHS

@@ -34,6 +34,12 @@ def settled(change, before):
 
 
 @exact
+def foreseen(change, before):
+    """Whether rounding would be all that another Newton iteration leaves, by the rate at which the changes shrink."""
+    return change < before and change * (change / before) <= ROUND_OFF
+
+
+@exact
 def largest(array, begin, end):
     m = 0.0
     for i in range(begin, end):
@@ -173,6 +179,8 @@ def iterate_newton(plan, num, t, h, work, matrix, pivots):
         code, grown = judged(plan, change, before, count, grown)
         if code != NOT_CONVERGED:
             return code
+        if count > 0 and foreseen(change, before):
+            return CONVERGED
         if grown > MOST_GROWN:
             break
         before = change

@@ -63,8 +63,9 @@ def factor(plan, h, J, W, pivots):
         for i in range(n):
             row = (a * n + i) * m
             for b in range(s):
+                part = -h * GAUSS_A[s, a, b]
                 for j in range(n):
-                    W[row + b * n + j] = -h * GAUSS_A[s, a, b] * J[i * n + j]
+                    put(W, row + b * n + j, part * get(J, i * n + j))
             W[row + a * n + i] += 1.0
     return eliminate(m, W, pivots)
 
@@ -89,8 +90,22 @@ def eliminate(m, W, pivots):
                 factor_rc = W[r * m + c] * inverse
                 W[r * m + c] = factor_rc
                 for j in range(c + 1, m):
-                    W[r * m + j] -= factor_rc * W[c * m + j]
+                    put(W, r * m + j, get(W, r * m + j) - factor_rc * get(W, c * m + j))
     return True
+
+
+@exact
+def less_products(total, W, row, x, begin, end):
+    """total - sum of W[row + j] x[j] from `begin` to `end`; four sums, each of which waits for itself."""
+    a, b, c, four = 0.0, 0.0, 0.0, end - (end - begin) % 4
+    for j in range(begin, four, 4):
+        total -= get(W, row + j) * get(x, j)
+        a -= get(W, row + j + 1) * get(x, j + 1)
+        b -= get(W, row + j + 2) * get(x, j + 2)
+        c -= get(W, row + j + 3) * get(x, j + 3)
+    for j in range(four, end):
+        total -= get(W, row + j) * get(x, j)
+    return (total + a) + (b + c)
 
 
 @exact
@@ -100,15 +115,9 @@ def solve(m, W, pivots, x):
         best = pivots[c]
         x[c], x[best] = x[best], x[c]
     for r in range(m):
-        total = x[r]
-        for j in range(r):
-            total -= W[r * m + j] * x[j]
-        x[r] = total
+        x[r] = less_products(x[r], W, r * m, x, 0, r)
     for r in range(m - 1, -1, -1):
-        total = x[r]
-        for j in range(r + 1, m):
-            total -= W[r * m + j] * x[j]
-        x[r] = total / W[r * m + r]
+        x[r] = less_products(x[r], W, r * m, x, r + 1, m) / W[r * m + r]
 
 
 @exact

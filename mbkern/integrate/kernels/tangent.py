@@ -156,7 +156,7 @@ def stage_factors(plan, tangent, num, t, h, work, matrix, pivots):
             for j in range(s):
                 a = -h * GAUSS_A[s, i, j]
                 for c in range(n):
-                    matrix[(i * n + r) * size + j * n + c] = a * matrix[J + r * n + c]
+                    put(matrix, (i * n + r) * size + j * n + c, a * get(matrix, J + r * n + c))
             matrix[(i * n + r) * size + i * n + r] += 1.0
     return MORE if eliminate(size, matrix[:size * size], pivots) else FAILED_STAGES
 

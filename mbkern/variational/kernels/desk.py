@@ -27,6 +27,8 @@ SLOT, SLOT_SIZE, AT_SLOTS = 4, 5, 6  # the one in use; numbers of each; where th
 AT_SCRATCH = 7
 CODE = 8  # of the last call
 AT_GRADIENT = 9  # where the gradient by parameters is summed up (0: nowhere)
+AGAIN = 10  # whether the last `pull` in the slot in use was at the same state
+TRIAL = 11  # whether `pull` adds nothing to the gradient
 HEADER = 16
 
 # ---- gradient by parameters: of each body ten numbers and a position, of each dof three, of gravity three ----

@@ -6,8 +6,10 @@
     pull        J^T times weights of f            void (double t, const double *y, const double *weights, ...)
 
 `desk` points at a :mod:`.desk`. Increments are columns: rows of COLUMNS numbers. `pull` works on the slot in use, in
-which `sweep` has been at the same state, and adds weights . df/d(parameters) to the gradient when that is wanted.
-Nothing throws; where there is no value all results are NaN, and the CODE says why.
+which `sweep` has been at the same state, and adds weights . df/d(parameters) to the gradient when that is wanted. At
+another state than before the word AGAIN of the desk is 0. Each of them but `sweep` is there twice: trees of single dofs
+without wrenches need less, which is compiled sooner. Nothing throws; where there is no value all results are NaN, and
+the CODE says why.
 """
 
 from numpy import nan
@@ -15,14 +17,17 @@ from numpy import nan
 from ...core.arguments import UNKNOWN, data_of
 from ...core.cabi import ODE, ODE_TAU, address_of, frame_at
 from ...core.checks import NOT_FINITE, OK, beyond
-from ...core.jacobian_products import jvp, vjp, vjp_by_rows
-from ...core.jacobian_rhs import jacobian as tangent_jacobian, only_single_dofs
+from ...core.jacobian_products import jvp, jvp_of_singles, pull_by_rows, pull_singles
+from ...core.jacobian_rhs import jacobian as tangent_jacobian
+from ...core.jacobian_rhs import jacobian_of_singles
 from ...core.jit import c_function, exact
 from ...core.layout import N_QUATERNIONS, NQ, NV, STATUS, speeds_at
 from ...core.number import array_at, get, put, whole
+from ...core.templates import bound
 from .charts import to_coordinates, to_rates, to_tangent, weights_of_speeds
 from .desk import (
-    AT_GRADIENT, CODE, COLUMNS, FORCES, FRAME, HEADER, NONE, force_derivatives, scratch_of, slot_of, swept, wrenches,
+    AGAIN, AT_GRADIENT, CODE, COLUMNS, FORCES, FRAME, HEADER, NONE, TRIAL, force_derivatives, scratch_of, slot_of,
+    swept, wrenches,
 )
 from .parameters import add_parameter_gradient
 from .single_parameters import add_gradient_of_singles
@@ -76,8 +81,49 @@ def rest_of(frame):
     return 2 * n + nv * (n + nv)
 
 
-@c_function(ODE)
-def jacobian(t, y, J, pointer):
+# ---- what the templates below differ in ----
+@exact
+def matrix_of_any(desk, address, frame, q, out, work):
+    """J, forces left out, and the rows of du/d(q, p); a sweep has been there."""
+    if whole(frame, N_QUATERNIONS) == 0:
+        tangent_jacobian(frame, q, wrenches(desk, frame), out, work)
+        return out
+    return in_coordinates(desk, address, frame, q, out, work)
+
+
+@exact
+def matrix_of_singles(desk, address, frame, q, out, work):
+    jacobian_of_singles(frame, q, out, work)
+    return out
+
+
+@exact
+def products_of_any(desk, frame, q, dq, dp, m, du, dpdot, work):
+    """du, dpdot along m columns (dq, dp) of tangents."""
+    jvp(frame, q, wrenches(desk, frame), dq, dp, m, du, dpdot, work)
+
+
+@exact
+def products_of_singles(desk, frame, q, dq, dp, m, du, dpdot, work):
+    jvp_of_singles(frame, q, dq, dp, m, m, 1, du, dpdot, work)
+
+
+@exact
+def pulled_by_any(desk, frame, q, a, b, gq, gp, work):
+    """gq, gp of weights (a, b)."""
+    pull_by_rows(frame, q, wrenches(desk, frame), whole(desk, AGAIN) != 0, a, b, gq, gp, work)
+
+
+@exact
+def pulled_by_singles(desk, frame, q, a, b, gq, gp, work):
+    pull_singles(frame, q, whole(desk, AGAIN) != 0, a, b, gq, gp, work)
+
+
+MATRIX, PRODUCTS, PULLED, ADD_GRADIENT = matrix_of_any, products_of_any, pulled_by_any, add_parameter_gradient
+
+
+# ---- templates ----
+def put_jacobian(t, y, J, pointer):
     desk, address, frame = opened(pointer)
     nq, nv = whole(frame, NQ), whole(frame, NV)
     n, at = nq + nv, address_of(y)
@@ -86,12 +132,7 @@ def jacobian(t, y, J, pointer):
     if code == OK:
         code, q = rates_in(desk, address, frame, t, at)
         if code == OK:
-            work = array_at(slot_of(desk, address), UNKNOWN)
-            if whole(frame, N_QUATERNIONS) == 0:
-                tangent_jacobian(frame, q, wrenches(desk, frame), out, work)
-                du = out
-            else:
-                du = in_coordinates(desk, address, frame, q, out, work)
+            du = MATRIX(desk, address, frame, q, out, array_at(slot_of(desk, address), UNKNOWN))
             if forces.shape[0] > 0:
                 for j in range(nv):
                     for k in range(n):
@@ -129,8 +170,7 @@ def in_coordinates(desk, address, frame, q, out, work):
     return du
 
 
-@c_function(ODE_TAU)
-def variation(t, y, dy, out, pointer):
+def put_variation(t, y, dy, out, pointer):
     desk, address, frame = opened(pointer)
     nq, nv, m = whole(frame, NQ), whole(frame, NV), whole(desk, COLUMNS)
     n, at, begin = nq + nv, address_of(y), rest_of(frame)
@@ -145,7 +185,7 @@ def variation(t, y, dy, out, pointer):
             du = scratch_of(desk, address, begin + 2 * half, half)
             dpdot = scratch_of(desk, address, begin + 3 * half, half)
             to_tangent(frame, q, increments, X, m)
-            jvp(frame, q, wrenches(desk, frame), dq, dp, m, du, dpdot, work)
+            PRODUCTS(desk, frame, q, dq, dp, m, du, dpdot, work)
             to_rates(frame, q, work, speeds_at(frame), increments, X, du, dpdot, rates, m)
             if forces.shape[0] > 0:
                 add_product(forces, nv, n + nv, 0, n, increments, rates, nq, m)
@@ -174,8 +214,7 @@ def sweep(t, y, dydt, pointer):
     closed(desk, frame, code, array_at(to, nq + nv))
 
 
-@c_function(ODE_TAU)
-def pull(t, y, weights, out, pointer):
+def put_pulled(t, y, weights, out, pointer):
     desk, address, frame = opened(pointer)
     nq, nv, at, begin = whole(frame, NQ), whole(frame, NV), address_of(y), rest_of(frame)
     n, work = nq + nv, array_at(slot_of(desk, address), UNKNOWN)
@@ -188,19 +227,23 @@ def pull(t, y, weights, out, pointer):
         for j in range(nv if forces.shape[0] > 0 else 0):
             for k in range(nv):
                 put(a, k, get(a, k) + get(b, j) * get(forces, j * (n + nv) + n + k))
-        given_wrenches = wrenches(desk, frame)
-        short = given_wrenches.shape[0] == 0 and only_single_dofs(frame)
-        if short or whole(desk, AT_GRADIENT) == 0:
-            vjp(frame, q, given_wrenches, a, b, 1, gq, gp, work)
-        else:
-            vjp_by_rows(frame, q, given_wrenches, a, b, 1, gq, gp, work)
+        PULLED(desk, frame, q, a, b, gq, gp, work)
         weights_of_speeds(frame, q, given, scratch_of(desk, address, begin, 2 * nv))
         to_coordinates(frame, q, work, speeds_at(frame), given, a, gq, gp, result)
-        if whole(desk, AT_GRADIENT) != 0 and short:
-            add_gradient_of_singles(desk, address, frame, q, b, gp, work)
-        elif whole(desk, AT_GRADIENT) != 0:
-            add_parameter_gradient(desk, address, frame, q, b, gp, work)
+        if whole(desk, AT_GRADIENT) != 0 and whole(desk, TRIAL) == 0:
+            ADD_GRADIENT(desk, address, frame, q, b, gp, work)
         for j in range(nv if forces.shape[0] > 0 else 0):
             for k in range(n):
                 put(result, k, get(result, k) + get(b, j) * get(forces, j * (n + nv) + k))
     closed(desk, frame, code, result)
+
+
+OF_SINGLES = dict(MATRIX=matrix_of_singles, PRODUCTS=products_of_singles, PULLED=pulled_by_singles,
+                  ADD_GRADIENT=add_gradient_of_singles)
+
+jacobian = c_function(ODE)(bound(put_jacobian, "jacobian"))
+variation = c_function(ODE_TAU)(bound(put_variation, "variation"))
+pull = c_function(ODE_TAU)(bound(put_pulled, "pull"))
+single_jacobian = c_function(ODE)(bound(put_jacobian, "single_jacobian", **OF_SINGLES))
+single_variation = c_function(ODE_TAU)(bound(put_variation, "single_variation", **OF_SINGLES))
+single_pull = c_function(ODE_TAU)(bound(put_pulled, "single_pull", **OF_SINGLES))

@@ -1,0 +1,195 @@
+"""The Jacobian of trees of single dofs, column by column: up to the root and down again, O(N^2) in all.
+
+With the rows of :mod:`.single_dofs`, world axes, S and U divided by the root of the pivot, r one over that root. A move
+dq of dof b, or a push dp, sends a momentum psi up to the root, and a velocity v comes back:
+
+    up      psi = -load_b dq at b,      y_c = S_c . psi (+ r dp at b),      psi -= U_c y_c       c: b and all above
+    down    w = y_c - U_c . v,          v += S_c w (+ drift_b dq at b),     du_c = r w           c: all
+            dpdot_c = load_c . v + F_c . sway_b (not where c is beside b)                        c: b and all behind it
+
+Both ways are those of :mod:`.tangent_sweeps`. Of du/dp that gives what is before b, of dpdot/dq what is behind it; both
+are symmetric, and dpdot/dp = -(du/dq)^T, so that the rest is mirrored.
+
+Columns lie side by side in column numbers (:mod:`.columns`), of which GROUP go together: every step waits for the one
+before. All that is kept of a group is a row of each dof, which stays in the nearest cache.
+"""
+
+from .columns import (
+    equal_to, get_columns, largest, one_hot, put_block, put_columns, smallest, wide, width,
+)
+from .jit import apart, inline, kernel
+from .layout import get3, get_pair, put_pair
+from .number import accessor, fma, get, put, whole
+from .single_dofs import (
+    SINGLE, SINGLE_BEFORE, SINGLE_DEPTH, SINGLE_DRIFT, SINGLE_F, SINGLE_FORKS, SINGLE_LOAD, SINGLE_OWN, SINGLE_S,
+    SINGLE_SCALE, SINGLE_SWAY, SINGLE_U,
+)
+from .spatial import ZERO6, axpy6, dot6, scale6
+from .vec3 import dot
+
+GROUP = 2  # column numbers
+TILE = 4  # rows that are mirrored at once
+
+get2, put2 = accessor(GROUP)
+
+# ---- row of a dof, for each of the GROUP: y, then du, of moves and of pushes; dpdot; 1 where b is above it or it is b
+# itself; v, where more than the next dof begins with it. The ground has the row after the last ----
+C_MOVE, C_PUSH, C_RATE, C_BELOW, C_V = 0, GROUP, 2 * GROUP, 3 * GROUP, 4 * GROUP
+COLUMN_ROW = 10 * GROUP
+
+
+@kernel
+def put_matrix(nv, rows, at, out, work):
+    """All of the matrix but what springs and dampers add; `rows` are those of dofs, the columns begin at place `at`."""
+    many, wide_set = wide(work, at), width(work)
+    put2(many, COLUMN_ROW * nv + C_BELOW, (0.0, 0.0))
+    put_pair(many, COLUMN_ROW * nv + C_V, ZERO6); put_pair(many, COLUMN_ROW * nv + C_V + 6, ZERO6)
+    for begin in range(0, nv, GROUP * wide_set):
+        end = min(nv, begin + GROUP * wide_set)
+        climb(nv, rows, begin, end, nv, -1.0, 0.0, C_MOVE, many, work)
+        climb(nv, rows, begin, end, end, 0.0, 1.0, C_PUSH, many, work)
+        descend(nv, rows, begin, end, nv, True, C_MOVE, many, work)
+        descend(nv, rows, begin, end, end, False, C_PUSH, many, work)
+        for s in range(GROUP):
+            b = begin + s * wide_set
+            if b < nv:
+                put_results(nv, s, b, min(wide_set, nv - b), many, out)
+
+
+# ---- recursions ----
+@inline
+def gathered3(work, at, count):
+    """Three numbers at `at` of the rows of as many dofs, a column each."""
+    return (get_columns(work, at, SINGLE, count), get_columns(work, at + 1, SINGLE, count),
+            get_columns(work, at + 2, SINGLE, count))
+
+
+@inline
+def gathered6(work, at, count):
+    return gathered3(work, at, count), gathered3(work, at + 3, count)
+
+
+@inline
+def first_row(nv, rows, b, work):
+    """Row of dof b, which column 0 of a number belongs to, and how many columns it has; of the last dof where there is
+    none."""
+    b = min(b, nv - 1)
+    return rows + SINGLE * b, min(width(work), nv - b)
+
+
+@apart
+def climb(nv, rows, begin, end, stop, moved, pushed, place, many, work):
+    """y of the dofs before `stop`, for the moves or pushes (factors of both) of dofs `begin` to `end`."""
+    for c in range(stop):
+        put2(many, COLUMN_ROW * c + place, (0.0, 0.0))
+    zero, second, c = get(many, place), begin + width(work), end - 1
+    a = b = ((zero, zero, zero), (zero, zero, zero))
+    if whole(work, rows + SINGLE * c + SINGLE_DEPTH) != end:
+        c, a, b = climb_apart(nv, rows, begin, moved, pushed, place, many, work)
+    while c >= 0:  # all on one way
+        d = rows + SINGLE * c
+        S, U, x, y = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), zero, zero
+        if c >= begin:
+            x, y, load = one_hot(work, c - begin), one_hot(work, c - second), get_pair(work, d + SINGLE_LOAD)
+            a, b = axpy6(moved * x, load, a), axpy6(moved * y, load, b)
+            scale = pushed * get(work, d + SINGLE_SCALE)
+            x, y = scale * x, scale * y
+        x, y = x + dot6(S, a), y + dot6(S, b)
+        put2(many, COLUMN_ROW * c + place, (x, y))
+        a, b = axpy6(-x, U, a), axpy6(-y, U, b)
+        c = whole(work, d + SINGLE_BEFORE)
+
+
+@inline
+def climb_apart(nv, rows, begin, moved, pushed, place, many, work):
+    """The same while the columns are on different ways: each waits for its own next dof. Where they have met, and psi.
+    """
+    (first, m), (second, n) = first_row(nv, rows, begin, work), first_row(nv, rows, begin + width(work), work)
+    a, b = gathered6(work, first + SINGLE_LOAD, m), gathered6(work, second + SINGLE_LOAD, n)
+    a, b = scale6(moved, a), scale6(moved, b)
+    own_a, own_b = get_columns(work, first + SINGLE_OWN, SINGLE, m), get_columns(work, second + SINGLE_OWN, SINGLE, n)
+    here_a, here_b = own_a, own_b
+    c = max(largest(work, here_a), largest(work, here_b))
+    while c >= begin or c > min(smallest(work, here_a), smallest(work, here_b)):
+        d, at_a, at_b = rows + SINGLE * c, equal_to(here_a, c), equal_to(here_b, c)
+        S, U, scale = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), pushed * get(work, d + SINGLE_SCALE)
+        x = fma(scale, equal_to(own_a, c), at_a * dot6(S, a))
+        y = fma(scale, equal_to(own_b, c), at_b * dot6(S, b))
+        put2(many, COLUMN_ROW * c + place, (x, y))
+        a, b = axpy6(-x, U, a), axpy6(-y, U, b)
+        further = get(work, d + SINGLE_BEFORE) - get(work, d + SINGLE_OWN)
+        here_a, here_b = here_a + at_a * further, here_b + at_b * further
+        c = max(largest(work, here_a), largest(work, here_b))
+    return c, a, b
+
+
+@apart
+def descend(nv, rows, begin, end, stop, moves, place, many, work):
+    """du of the dofs before `stop` in the place of y; where dofs `begin` to `end` move, dpdot from `begin` on."""
+    zero, second = get(many, COLUMN_ROW * nv + C_BELOW), begin + width(work)
+    v = w = ((zero, zero, zero), (zero, zero, zero))
+    (row_v, m), (row_w, n) = first_row(nv, rows, begin, work), first_row(nv, rows, second, work)
+    sway_v, sway_w = gathered3(work, row_v + SINGLE_SWAY, m), gathered3(work, row_w + SINGLE_SWAY, n)
+    for c in range(stop):
+        d, own, before = rows + SINGLE * c, COLUMN_ROW * c, whole(work, rows + SINGLE * c + SINGLE_BEFORE)
+        if before != c - 1:
+            up = COLUMN_ROW * (before if before >= 0 else nv) + C_V
+            v, w = get_pair(many, up), get_pair(many, up + 6)
+        S, U, (x, y) = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get2(many, own + place)
+        x, y = x - dot6(U, v), y - dot6(U, w)
+        v, w = axpy6(x, S, v), axpy6(y, S, w)
+        scale = get(work, d + SINGLE_SCALE)
+        put2(many, own + place, (scale * x, scale * y))
+        if moves and c >= begin:
+            x, y = get2(many, COLUMN_ROW * (before if before >= begin else nv) + C_BELOW)
+            if c < end:
+                f, g, drift = one_hot(work, c - begin), one_hot(work, c - second), get_pair(work, d + SINGLE_DRIFT)
+                v, w, x, y = axpy6(f, drift, v), axpy6(g, drift, w), x + f, y + g
+            put2(many, own + C_BELOW, (x, y))
+            load, F = get_pair(work, d + SINGLE_LOAD), get3(work, d + SINGLE_F)
+            put2(many, own + C_RATE, (fma(x, dot(F, sway_v), dot6(load, v)), fma(y, dot(F, sway_w), dot6(load, w))))
+        if whole(work, d + SINGLE_FORKS) != 0:
+            put_pair(many, own + C_V, v); put_pair(many, own + C_V + 6, w)
+
+
+# ---- results ----
+@inline
+def put_results(nv, s, b, count, many, out):
+    """As many columns of the matrix from b on, those of number s of the group."""
+    below, end = 2 * nv * nv, b + count
+    put_mirrored(nv, C_MOVE + s, 0, nv, b, count, 0, below + nv, -1.0, many, out)
+    put_symmetric(nv, C_PUSH + s, b, count, nv, False, many, out)
+    put_mirrored(nv, C_PUSH + s, 0, b, b, count, nv, nv, 1.0, many, out)
+    put_symmetric(nv, C_RATE + s, b, count, below, True, many, out)
+    put_mirrored(nv, C_RATE + s, end, nv, b, count, below, below, 1.0, many, out)
+
+
+@apart
+def put_mirrored(nv, place, begin, end, b, count, at, to, sign, many, out):
+    """Rows `begin` to `end` of columns from b on, to the matrix at place `at`; transposed, times `sign`, to that at
+    place `to`."""
+    stride = 2 * nv
+    for c in range(begin, end, TILE):
+        rows, own = min(TILE, end - c), COLUMN_ROW * c + place
+        x, y = get(many, own), get(many, own + COLUMN_ROW)
+        z, w = get(many, own + 2 * COLUMN_ROW), get(many, own + 3 * COLUMN_ROW)
+        put_columns(out, at + stride * c + b, 1, count, x)
+        put_columns(out, at + stride * (c + 1) + b, 1, count if rows > 1 else 0, y)
+        put_columns(out, at + stride * (c + 2) + b, 1, count if rows > 2 else 0, z)
+        put_columns(out, at + stride * (c + 3) + b, 1, count if rows > 3 else 0, w)
+        put_block(out, to + stride * b + c, stride, rows, count, (sign * x, sign * y, sign * z, sign * w))
+
+
+@apart
+def put_symmetric(nv, place, b, count, at, lower, many, out):
+    """The rows of the columns' own dofs, of a symmetric matrix at place `at`: the lower or the upper half, mirrored."""
+    stride = 2 * nv
+    for c in range(b, b + count):
+        put_columns(out, at + stride * c + b, 1, count, get(many, COLUMN_ROW * c + place))
+    for i in range(b, b + count):
+        for j in range(b, i):
+            above, below = at + stride * j + i, at + stride * i + j
+            if lower:
+                put(out, above, get(out, below))
+            else:
+                put(out, below, get(out, above))
