@@ -39,14 +39,14 @@ from .passing import add_to_parent, at_parent, put_carried
 from .rotors import armature
 from .spatial import ZERO6, rigid_times, scale6, shift_force, trace
 from .vec3 import tmul
-from .world_axes import is_outermost
+from .world_axes import FROM_PARENT, is_outermost
 
 
 # ---- the mass matrix, and Algorithm 3 on it ----
 @inline
 def put_mass(block, q, work):
     """H along the paths to the root, composite inertias, turns of hinges and frames of other nodes."""
-    put_composites(block, q, False, False, work)
+    put_composites(block, q, FROM_PARENT, False, work)
     for i in range(whole(block, N_NODES)):
         c, w, case = node_row(i), work_row(i), whole(block, node_row(i) + CASE)
         m, s, J = get(block, c + SUBTREE_MASS), get3(work, w + W_MOMENT), get6(work, w + W_R)

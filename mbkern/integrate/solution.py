@@ -156,8 +156,8 @@ class Solution:
         self.system = system
         self.integrator = integrator
         self.t = t
-        self.q: Array = np.ascontiguousarray(y[:, :nq])
-        self._x: Array = np.ascontiguousarray(y[:, nq:])  # p or u
+        self.q: Array = y[:, :nq].copy()  # y may be memory of a run
+        self._x: Array = y[:, nq:].copy()  # p or u
         self.success = status in ("finished", "event")
         self.status = status
         self.message = message

@@ -144,7 +144,7 @@ class Stepper:
         run.place(y)
         num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t
         if self._integrator.adaptive:
-            num[P.H], num[P.ERROR_OLD] = 0.0, 1e-4
+            num[P.H], num[P.ERROR_OLD] = 0.0, P.FIRST_ERROR
             num[P.T_END] = num[P.LEG_END] = t + self.step_size
         self._fail_if(run.start())
         self._ready = True
