@@ -408,7 +408,10 @@ def go_on(run: Run, record: Record, code: int, progress: bool | float = False,
     if code == P.FAILED_CONTROL and controller is not None:
         return Outcome("failed", f"stopped at t = {t:.9g} s: {controller.fault}", controller.cause)
     if code != P.MORE:
-        return Outcome("failed", *run.failure(code))
+        message, cause = run.failure(code)
+        interrupted = isinstance(cause, KeyboardInterrupt)  # ctrl-C within a function of the user's
+        if not interrupted:
+            return Outcome("failed", message, cause)
     if interrupted:
         return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(run.num[P.T_END]):.9g} s")
     return Outcome("failed", f"stopped at t = {t:.9g} s: the output has come to {memory.gigabytes(record.size)}, the "

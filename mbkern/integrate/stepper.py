@@ -229,6 +229,8 @@ class Stepper:
     def _fail_if(self, code: int) -> None:
         if code not in (P.MORE, P.FINISHED, P.NEED_MATRIX):
             message, cause = self._run.failure(code)
+            if isinstance(cause, KeyboardInterrupt):  # ctrl-C within a function of the user's
+                raise cause
             raise IntegrationError(message) from cause
 
 
