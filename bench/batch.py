@@ -21,11 +21,11 @@ import numpy as np
 import pinocchio as pin
 from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 from mujoco import rollout
-from numba import njit
+from peak import fma_loop
 from peers import pinocchio_model
 
 import mbkern as mb
-from mbkern.core.number import LANES, fma, get, put
+from mbkern.core.number import LANES
 
 MODELS = {"chain of 7": lambda: mb.zoo.chain(7), "chain of 30": lambda: mb.zoo.chain(30),
           "chain of 100": lambda: mb.zoo.chain(100), "binary tree of 31": lambda: mb.zoo.binary_tree(31),
@@ -37,26 +37,6 @@ def states(system, count):
     """Random states as rows."""
     drawn = [system.model.random_state(seed) for seed in range(count)]
     return np.array([q for q, _ in drawn]), np.array([system.momenta(q, u) for q, u in drawn])
-
-
-@njit(nogil=True)
-def _fma_loop(x, times):
-    """12 independent chains of fma: enough to hide their latency in two units."""
-    a, b = get(x, 0), get(x, 1)
-    s0, s1, s2, s3 = get(x, 2), get(x, 3), get(x, 4), get(x, 5)
-    s4, s5, s6, s7 = get(x, 6), get(x, 7), get(x, 8), get(x, 9)
-    s8, s9, s10, s11 = get(x, 10), get(x, 11), get(x, 12), get(x, 13)
-    for _ in range(times):
-        s0, s1, s2, s3 = fma(a, s0, b), fma(a, s1, b), fma(a, s2, b), fma(a, s3, b)
-        s4, s5, s6, s7 = fma(a, s4, b), fma(a, s5, b), fma(a, s6, b), fma(a, s7, b)
-        s8, s9, s10, s11 = fma(a, s8, b), fma(a, s9, b), fma(a, s10, b), fma(a, s11, b)
-    put(x, 0, s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8 + s9 + s10 + s11)
-
-
-def fma_loop(times=20000):
-    """A call that runs at the FMA peak, and its floating-point operations (an fma counts two)."""
-    x = np.full((14, LANES), 0.5)
-    return (lambda: _fma_loop(x, times)), 2 * 12 * LANES * times
 
 
 def rhs_table(repeats):

@@ -5,7 +5,11 @@
 Chains of hinges, all called from Python, ours with `out=`. What has a counterpart with the same meaning is compared
 with it before it is timed; what counts is processor time. Batches are compared with a Python loop of Pinocchio's that
 keeps each array it gets; results that are objects inside Pinocchio's data (poses, forces of bodies) the loop leaves
-there, in its favour.
+there, in its favour. Ours have momenta where Pinocchio's functions want joint speeds: these batches are compared twice,
+with a loop that is handed the speeds, and with one that finds them from the momenta as ours do.
+
+What a batch on one thread can be at most follows from the same run: the arithmetic of its kernel at the processor's FMA
+peak, or the bare writing of its results (`ndarray.fill`), whichever takes longer.
 Derivatives have a script of their own, `derivatives.py`.
 """
 
@@ -14,21 +18,25 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from common import arguments, interleaved, markdown, publish, ratio
+from peak import fma_loop
 from peers import pinocchio_model
 
 import mbkern as mb
+from mbkern import plain
+from mbkern.flops.numbers import FLOPS, Ledger, Memory
 from mbkern.operations import OPERATIONS
 
 SIZES = (7, 30, 100)
 STATES = {7: 1024, 30: 512, 100: 256}  # of a batch
 PAGE, COMMAND = "docs/operations.md", "python bench/operations.py --write"
 FRAME = "tool"
+SINCOS = 38  # floating-point operations of a sine and cosine, see `sincos_of_value` in mbkern/core/number.py
 
 
 class Contest:
@@ -109,6 +117,12 @@ def solve(c: Contest, k: int) -> np.ndarray:
     return pin.cholesky.solve(c.peer, c.data, c.rows["X"][k])
 
 
+def speeds_of_momenta(c: Contest, k: int) -> np.ndarray:
+    pin.crba(c.peer, c.data, c.rows["Q"][k])
+    pin.cholesky.decompose(c.peer, c.data)
+    return pin.cholesky.solve(c.peer, c.data, c.rows["P"][k])
+
+
 def forces_of_bodies(c: Contest, k: int) -> None:
     pin.rnea(c.peer, c.data, c.rows["Q"][k], c.rows["U"][k], aba(c, k, c.rows["Tau"][k]))
 
@@ -174,6 +188,10 @@ ROWS = (
     Row("jacobian_dot_u", ("Q", "U", "frame"), "forwardKinematics, getFrameAcceleration", frame_drift, same),
 )
 
+# of momenta: in batches they are compared with a loop that solves for the speeds, too
+OF_MOMENTA = ("velocities", "energy", "body_velocities", "body_momenta", "total_momentum", "frame_velocity")
+SOLVED = "crba, cholesky.decompose, solve"
+
 # operations of the table that are not timed here: `derivatives.py` has those of the right-hand side and of joint
 # forces; regressors are for identification, where nobody waits for one of them
 ELSEWHERE = ("jacobian_rhs", "jvp", "vjp", "derivatives_accelerations", "derivatives_inverse_dynamics",
@@ -227,6 +245,53 @@ def batch_call(c: Contest, row: Row, threads: int | None) -> Callable[[], Any]:
     return lambda: method(*given, **options, threads=threads, out=out)
 
 
+def fill_call(c: Contest, row: Row) -> Callable[[], None]:
+    """Write to arrays as large as the results."""
+    new = batch_call(c, row, 1)()
+    arrays = new if isinstance(new, tuple) else (new,)
+
+    def fill() -> None:
+        for array in arrays:
+            array.fill(1.0)
+
+    return fill
+
+
+def from_momenta(row: Row) -> Row:
+    """The same with a counterpart that gets the momenta, as ours does."""
+    if row.name == "velocities":
+        return replace(row, theirs=SOLVED, call=speeds_of_momenta, answer=same, keeps=True)
+
+    def call(c: Contest, k: int) -> Any:
+        speeds_of_momenta(c, k)
+        return row.call(c, k)
+
+    return replace(row, theirs=f"{SOLVED}, {row.theirs}", call=call)
+
+
+def in_batches(rows: tuple[Row, ...]) -> list[Row]:
+    """The rows of the table of batches."""
+    return [one for row in rows for one in ([row, from_momenta(row)] if row.name in OF_MOMENTA else [row])]
+
+
+def flops_of(c: Contest, row: Row) -> int:
+    """Floating-point operations of a state in the kernel of an operation; 0 where that has several (by methods)."""
+    operation = OPERATIONS.get(row.name)
+    if operation is None:
+        return mb.flops.count(c.model, "emh-ldl", level="kernel").total if row.given == ("Q", "P") else 0
+    ledger, model = Ledger(), c.model
+    given = {source.lower(): c.rows[source][0] for source in (name.rpartition("=")[2] for name in row.given)
+             if source != "frame"}
+    given["frame"] = c.system.frame_numbers(FRAME)
+    inputs = [Memory(np.ravel(given.get(argument.name, ())), ledger) for argument in operation.inputs]
+    results = [Memory(np.zeros(int(np.prod(result.shape_for(model, 1)))), ledger) for result in operation.results]
+    block = Memory(model.block, ledger)
+    work = Memory(np.zeros(operation.work_size(model.block)), ledger)
+    getattr(plain.load(operation.module), operation.function)(block, *inputs, *results, work)
+    done = [sum(page.done[k] for page in ledger.pages.values()) for k in range(len(FLOPS) + 1)]
+    return sum(done[:-1]) + SINCOS * done[-1]
+
+
 def loop_call(c: Contest, row: Row, count: int) -> Callable[[], Any]:
     """A Python loop of the counterpart over the first states, which keeps arrays."""
     call, states = row.call, range(count)
@@ -258,9 +323,13 @@ def shown(value: float, limit: float | None, below: bool = True) -> str:
     return f"**{value:.2f}**" if missed else f"{value:.2f}"
 
 
+def named(row: Row) -> list[str]:
+    """The operation and its counterpart: how a row of a table begins."""
+    return [label(row), f"`{row.theirs}`" if "," not in row.theirs and " " not in row.theirs else row.theirs]
+
+
 def one_state(contests: list[Contest], rows: tuple[Row, ...], turns: int) -> str:
-    table = [[label(row), f"`{row.theirs}`" if "," not in row.theirs and " " not in row.theirs else row.theirs]
-             for row in rows]
+    table = [named(row) for row in rows]
     tails: list[list[str]] = [[] for _ in rows]
     for at, c in enumerate(contests):
         rhs = our_call(c, ROWS[0])
@@ -279,20 +348,26 @@ def one_state(contests: list[Contest], rows: tuple[Row, ...], turns: int) -> str
 
 
 def batches(contests: list[Contest], rows: tuple[Row, ...], turns: int) -> str:
-    table = [[label(row)] for row in rows]
-    tails: list[list[str]] = [[] for _ in rows]
+    compared = in_batches(rows)
+    table, tails = [named(row) for row in compared], [[] for _ in compared]
+    peak, peak_flops = fma_loop()
     for c in contests:
         B = STATES[c.n]
         count = max(1, B // 8)  # states of the loop: all states take equally long
-        for row, cells, tail in zip(rows, table, tails, strict=True):
-            times = interleaved({"one": batch_call(c, row, 1), "all": batch_call(c, row, None),
-                                 "loop": loop_call(c, row, count)}, turns, 5e-3)
+        for row, cells, tail in zip(compared, table, tails, strict=True):
+            check(c, row)
+            calls = {"one": batch_call(c, row, 1), "all": batch_call(c, row, None), "loop": loop_call(c, row, count),
+                     "peak": peak, "fill": fill_call(c, row)}
+            times, flops = interleaved(calls, turns, 5e-3), flops_of(c, row)
             times["loop"] *= B / count
-            cells.append(shown(ratio(times, "loop", "one"), BATCH_LIMIT, below=False))
+            times["least"] = np.maximum(B * flops / peak_flops * times["peak"], times["fill"])
+            most = f" of {ratio(times, 'loop', 'least'):.0f}" if flops else ""
+            cells.append(shown(ratio(times, "loop", "one"), BATCH_LIMIT, below=False) + most)
             tail.append(shown(ratio(times, "loop", "all"), BATCH_LIMIT, below=False))
             print(".", end="", file=sys.stderr, flush=True)
     sizes = [f"N = {c.n}, {STATES[c.n]} states" for c in contests]
-    return markdown(["operation", *[f"{size}, one thread" for size in sizes], *[f"{size}, all" for size in sizes]],
+    return markdown(["operation", "in Pinocchio", *[f"{size}, one thread" for size in sizes],
+                     *[f"{size}, all" for size in sizes]],
                     [cells + tail for cells, tail in zip(table, tails, strict=True)])
 
 

@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import io
 import os
+import reprlib
 import stat
 from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import uuid4
 
-from .errors import FileError
+from .errors import FileError, MbkernError
+
+
+def named(path: Any, what: str, error: type[MbkernError] = FileError) -> str:
+    """The name of a file; an error for what is no name."""
+    try:
+        name = fspath(path)
+    except Exception:  # of any kind: it is asked for its name
+        name = None
+    if not isinstance(name, str):
+        raise error(f"{what}: path: expected the name of a file, got {reprlib.repr(path)} ({type(path).__name__})")
+    return name
 
 
 def write(path: str | PathLike[str], content: bytes | Callable[[BinaryIO], object], what: str) -> None:
@@ -44,8 +56,9 @@ def write(path: str | PathLike[str], content: bytes | Callable[[BinaryIO], objec
     ...     (pathlib.Path(folder) / "note").read_bytes()
     b'all of it'
     """
+    name = named(path, what)
     try:
-        target = Path(os.path.realpath(path))
+        target = Path(os.path.realpath(name))
         mode = target.stat().st_mode if target.exists() else None
         if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             whole = io.BytesIO()  # archives are not written in one go, from front to back
@@ -66,7 +79,7 @@ def write(path: str | PathLike[str], content: bytes | Callable[[BinaryIO], objec
             half.unlink(missing_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise FileError(f"{what}: cannot write {fspath(path)!r}: {reason}; nothing of it was written, what was there "
+        raise FileError(f"{what}: cannot write {name!r}: {reason}; nothing of it was written, what was there "
                         "before still is") from error
 
 

@@ -76,7 +76,7 @@ def results(out: Any, names: Sequence[str], shapes: Sequence[tuple[int, ...]], o
     try:
         arrays = tuple(out) if several else (out,)
         got = show(out) if len(arrays) != len(names) else ""
-    except TypeError:
+    except Exception:  # of any kind: it is asked for its parts
         arrays, got = (), show(out)
     for array, shape in zip(arrays, shapes, strict=False):
         got = got or _fault(array, shape, order)
@@ -90,7 +90,7 @@ def results(out: Any, names: Sequence[str], shapes: Sequence[tuple[int, ...]], o
 
 def _fault(array: Any, shape: tuple[int, ...], order: str) -> str:
     """Why results cannot be written into it, or nothing."""
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         return show(array)
     if array.dtype == np.float64 and array.shape == shape and array.flags.carray:
         return ""

@@ -314,7 +314,7 @@ FLOW = Operation("constrained_flow", "rates of a state up to a gauge of its mome
 
 def with_nearest(name: Any, known: Sequence[str]) -> str:
     """"; the nearest name is ..." where there is one."""
-    close = difflib.get_close_matches(str(name), known, 1, 0.5)
+    close = difflib.get_close_matches(name, known, 1, 0.5) if isinstance(name, str) else []
     return f"; the nearest is {close[0]!r}" if close else ""
 
 

@@ -76,6 +76,13 @@ class Batches:
             made = lazy.module("batch.operations").BatchCall(self, operation, size, varied)
             return self._batches.setdefault(key, made)
 
+    def _rhs_call(self, key: str) -> BatchCall:
+        method = self.binding.method
+        size = method.work_size(self.block)
+        if key == "rhs":
+            return self._batch(key, method.operation_for(self.block), size, method.operation)
+        return self._batch(key, method.operation_with_wrenches, size)
+
     def _run_batch(self, name: str, t: Any, given: tuple[Any, ...], **options: Unpack[BatchOptions]) -> Rows:
         """An operation of the table; optional inputs that are not given are None."""
         key = name if given[-1] is not None else f"{name} without the last input"
@@ -159,11 +166,10 @@ class Batches:
         >>> bool(np.array_equal(Pdot[123], system.rhs(Q[123], P[123])[1]))
         True
         """
-        method = self.binding.method
         if wrench is None:
-            call = self._batch("rhs", method.operation_for(self.block), method.work_size(self.block), method.operation)
+            call = self._batches.get("rhs") or self._rhs_call("rhs")
             return call.run(t, (Q, P, tau), threads, parameters, return_status, out)
-        call = self._batch("rhs with wrenches", method.operation_with_wrenches, method.work_size(self.block))
+        call = self._batches.get("rhs with wrenches") or self._rhs_call("rhs with wrenches")
         return call.run(t, (Q, P, tau, wrench), threads, parameters, return_status, out)
 
     # ---- accelerations, joint forces ---------------------------------------------------------------------------------

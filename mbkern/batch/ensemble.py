@@ -11,6 +11,7 @@ travel by pickle; each worker builds the system once and loads the kernels from 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from functools import lru_cache
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import IntegrationError, MbkernError, StateError
+from ..errors import IntegrationError, MbkernError, StalledWarning, StateError
 from ..integrate.options import count
 from ..integrate.progress import Interrupt, Tally
 from ..model.checks import show
@@ -36,6 +37,7 @@ IN_FLIGHT = 4  # chunks for each worker that are on their way at once: enough to
 CHUNK_NUMBERS = 2**20  # numbers of output in a chunk, by default
 TICK = 0.2  # seconds between two looks at ctrl-C while workers work
 GRACE = 1.0  # seconds after ctrl-C in which workers that noticed it too may return what they have
+PATIENCE = 600.0  # seconds without any chunk after which this is said; how long one takes nobody knows here
 ALONE = 60.0  # seconds without any worker after which nobody is expected to come
 
 
@@ -175,7 +177,7 @@ def _local(task: Callable[[int], tuple[Any, ...]], begins: range) -> Iterator[Pa
 
 def _remote(task: Callable[[int], tuple[Any, ...]], begins: range, submit: Any, most: int) -> Iterator[Part]:
     waiting: dict[Any, int] = {}
-    left = iter(begins)
+    left, said, patience = iter(begins), monotonic(), PATIENCE
     try:
         while True:
             while len(waiting) < most and (begin := next(left, None)) is not None:
@@ -186,6 +188,12 @@ def _remote(task: Callable[[int], tuple[Any, ...]], begins: range, submit: Any, 
                 done = submit.finished(list(waiting), TICK)
                 while not done and not interrupt.asked:
                     done = submit.finished(list(waiting), TICK)
+                    if not done and monotonic() - said > patience:
+                        warnings.warn(f"ensemble: no chunk has come back for {monotonic() - said:.0f} s, {len(waiting)}"
+                                      " are on their way; this call waits for them, ctrl-C ends it and keeps what is "
+                                      "done", StalledWarning, stacklevel=4)
+                        patience *= 2.0
+            said, patience = monotonic(), PATIENCE
             if interrupt.asked:  # whoever has not begun need not, and some may have something already
                 begun = [future for future in waiting if not future.cancel()]
                 done = submit.finished(begun, GRACE, everyone=True)

@@ -63,10 +63,13 @@ class BatchCall:
         self._flat = all(len(shape) == 1 for shape in self._shapes)
         numbers = sum(math.prod(_of_one(argument, model)) for argument in operation.inputs) + sum(self._columns)
         self._size = numbers + max(size, system.binding.work_size)
-        self.n_inputs = len(operation.inputs)
+        self.n_inputs, self._nq = len(operation.inputs), model.nq
         # rough: what has many results takes longer
         self._weight = max(1.0, sum(self._columns) / max(1, model.nq + model.nv))
-        self._others = [(j, math.prod(_of_one(operation.inputs[j], model))) for j in range(1, self.n_inputs)]
+        # all inputs but Q: which, numbers of a row, and what an optional one is that is not given
+        self._others = [(j, columns, np.empty((0, columns)) if argument.optional else None)
+                        for j, argument in enumerate(operation.inputs) if j > 0
+                        for columns in [math.prod(_of_one(argument, model))]]
         self._alone = 0 < operation.alone_from <= model.nv
         self._entry = kernels.ROWS[self.n_inputs + len(operation.results)]
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
@@ -89,19 +92,20 @@ class BatchCall:
             return_status: bool = False, out: Any = None) -> Any:
         """Results for rows of arguments; an optional one may be None. Array, or a tuple, and the codes if wanted."""
         system, operation = self.system, self.operation
-        Q = inputs.rows(given[0], "Q", system.model.coordinate_names)
+        Q = given[0]
+        if not _ready(Q, len(Q) if Q.__class__ is np.ndarray and Q.ndim else -1, self._nq):
+            Q = inputs.rows(Q, "Q", system.model.coordinate_names)
         total = Q.shape[0]
         arrays: list[Array] = [Q]
-        for j, columns in self._others:
+        for j, columns, none in self._others:
             value = given[j]
-            arrays.append(value if _ready(value, total, columns) else
+            arrays.append(none if value is None and none is not None else value if _ready(value, total, columns) else
                           rows_of(value, operation.inputs[j], system, total))
         times = inputs.times(t, total)
         varied = inputs.parameters(parameters, system, total)
         places, values = memory.constants(varied)
         results = memory.pieces(total, self._columns) if out is None else self._given_results(out, total)
-        status = memory.room((total,), np.int64)
-        status[:] = 0
+        status = memory.room((total,), np.int64, np.zeros)
         function, block = self._function if varied is None else self._varied_function
         seconds = self._weight * system.binding.seconds_a_state
         workers, step, one_call = _shares(seconds, total, thread_pool.count(threads))

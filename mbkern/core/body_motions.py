@@ -11,39 +11,29 @@ The sums go from body to body through the nodes of their joints: a body that is 
 """
 
 from .jit import inline
-from .joints import put_frames
 from .layout import (
     BODY_G, BODY_INERTIA, BODY_MASS, BODY_MOMENT, BODY_NODE, BODY_PARENT, FIRST_NODE, N_BODIES, N_JOINT_NODES,
-    N_NODES, PARENT, W_G, W_P, W_W,
-    add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put3, put33, put_frame, put_pair, work_row,
+    N_NODES, W_P, W_W,
+    add_to_pair, body_row, get3, get6, get_frame, get_pair, put3, put33, put_pair, work_row,
 )
 from .momenta import body_velocity
 from .motions import put_accelerated_motion, put_true_accelerations
 from .number import get, whole
-from .spatial import (
-    EYE, add6, compose, force_to_child, force_to_parent, motion_to_child, omega_times, rigid_times, sub6,
-)
+from .passing import at_parent
+from .spatial import add6, compose, force_to_child, force_to_parent, motion_to_child, omega_times, rigid_times, sub6
 from .speeds import put_speeds
-from .vec3 import ZERO3, add, cross, transpose
-
-WORLD = (EYE, ZERO3)
+from .vec3 import add, cross, transpose
+from .world_axes import FROM_WORLD, put_world_axes
 
 
 @inline
 def body_poses(block, q, rotation, position, work):
     """Of each body the rotation body -> world (9 numbers) and the position of its origin (3)."""
-    put_frames(block, q, work)
-    n = whole(block, N_NODES)
-    ground = work_row(n) + W_P  # frames in the world
-    put_frame(work, ground, WORLD)
-    for i in range(n):
-        k = whole(block, node_row(i) + PARENT)
-        at = work_row(k) + W_P if k >= 0 else ground
-        put_frame(work, work_row(i) + W_P, compose(get_frame(work, work_row(i) + W_G), get_frame(work, at)))
+    put_world_axes(block, q, W_P, FROM_WORLD, True, work)
     for b in range(whole(block, N_BODIES)):
         row = body_row(block, b)
         i = whole(block, row + BODY_NODE)
-        at = work_row(i) + W_P if i >= 0 else ground
+        at = work_row(i if i >= 0 else whole(block, N_NODES)) + W_P
         G, r = compose(get_frame(block, row + BODY_G), get_frame(work, at))
         put33(rotation, 9 * b, transpose(G))
         put3(position, 3 * b, r)
@@ -80,7 +70,6 @@ def body_rate(block, row, work):
 def body_momenta(block, q, p, mu, work):
     """Momentum of each body and of all bodies beyond it."""
     put_speeds(block, q, p, work)
-    put_frames(block, q, work)
     for b in range(whole(block, N_BODIES)):
         row = body_row(block, b)
         put_pair(mu, 6 * b, body_times(block, row, body_velocity(block, row, work)))
@@ -109,13 +98,14 @@ def body_times(block, row, v):
 
 @inline
 def add_beyond(block, out, work):
-    """Add to the six numbers of each body those of all bodies beyond it, carried to its origin; frames are there."""
+    """Add to the six numbers of each body those of all bodies beyond it, carried to its origin; turns of hinges and
+    frames of all other nodes are there."""
     for b in range(whole(block, N_BODIES) - 1, -1, -1):
         row = body_row(block, b)
         parent, first = whole(block, row + BODY_PARENT), whole(block, row + FIRST_NODE)
         if parent >= 0:
             F = force_to_parent(get_frame(block, row + BODY_G), get_pair(out, 6 * b))
             for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
-                F = force_to_parent(get_frame(work, work_row(i) + W_G), F)
+                F = at_parent(block, i, F, work)
             above = get_frame(block, body_row(block, parent) + BODY_G)
             add_to_pair(out, 6 * parent, force_to_child(above, F))

@@ -22,6 +22,7 @@ from .number import get, put, whole
 from .spatial import ZERO6, add6, force_to_parent, inertia_times_plus
 from .speeds import put_speeds
 from .vec3 import add, axpy, cross, scale, sub, tmul
+from .world_axes import FROM_PARENT
 
 
 @inline
@@ -91,7 +92,7 @@ def total_momentum(block, q, p, h, work):
 @inline
 def total_momentum_matrix(block, q, A, work):
     """A, 6 x nv row by row."""
-    put_composites(block, q, False, True, work)
+    put_composites(block, q, FROM_PARENT, True, work)
     n, nv = whole(block, N_NODES), whole(block, NV)
     c = center(block, q, work)
     for i in range(n):

@@ -22,9 +22,9 @@ W_COMPOSITE_AXES, W_COMPOSITE_WAY = W_P, W_P + WAY  # E and the way, in the plac
 
 
 @inline
-def put_composites(block, q, passing, leaves, work):
-    """E, way, and the composite inertias (s and J) of all nodes; `passing` and `leaves`: see :mod:`.world_axes`."""
-    put_world_axes(block, q, W_COMPOSITE_AXES, passing, leaves, work)
+def put_composites(block, q, begins, leaves, work):
+    """E, way, and the composite inertias (s and J) of all nodes; `begins` and `leaves`: see :mod:`.world_axes`."""
+    put_world_axes(block, q, W_COMPOSITE_AXES, begins, leaves, work)
     n = whole(block, N_NODES)
     for i in range(n):
         c, w = node_row(i), work_row(i)
@@ -65,7 +65,8 @@ def beside(block, c, w, m, s, J, work):
 
 @inline
 def shift_along_z(z, m, s, J):
-    """First moment and inertia of a rigid body about a point at -z on the z axis: 11 operations instead of 44."""
+    """First moment and inertia of a rigid body about a point at -z on the z axis. This and the next one save 3.5 % of
+    the operations of the mass matrix of a chain of 30, beside `shift_rigid` with literal zeros."""
     a = fma(m, z, s[2])
     spread = z * (s[2] + a)
     return (s[0], s[1], a), (J[0] + spread, J[1], fma(-z, s[0], J[2]), J[3] + spread, fma(-z, s[1], J[4]), J[5])

@@ -29,7 +29,7 @@ from .number import fma, get, put, smaller, whole
 from .rotors import armature
 from .spatial import column_az, dot6, inertia_times, inertia_to_parent, shift_force, trace
 from .vec3 import ZERO3, scale, tmul
-from .world_axes import WAY, put_world_axes
+from .world_axes import FROM_DOF, WAY, put_world_axes
 
 W_AXES, W_WAY = W_V, W_V + WAY  # E, and the way from the last node that has dofs
 
@@ -43,7 +43,7 @@ def dof_row(block, j):
 @inline
 def factor(block, q, work):
     """Rows of all dofs, and margins; the drive values are in the workspace already."""
-    put_world_axes(block, q, W_AXES, True, True, work)
+    put_world_axes(block, q, W_AXES, FROM_DOF, True, work)
     n, margins = whole(block, N_NODES), margins_at(block)
     for i in range(n - 1, -1, -1):
         case = whole(block, node_row(i) + CASE)

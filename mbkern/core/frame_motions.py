@@ -24,6 +24,7 @@ from .layout import (
 )
 from .motions import put_accelerated_motion, put_true_accelerations
 from .number import get, put, whole
+from .passing import put_hinge_frames
 from .spatial import ZERO6, add6, compose, motion_to_child
 from .speeds import put_speeds
 from .vec3 import add, cross, tmul, transpose
@@ -46,7 +47,8 @@ def frame_pose(block, q, frame, R, r, work):
 def frame_velocity(block, q, p, frame, v, work):
     """Velocity of the frame, seen as its axes say."""
     put_speeds(block, q, p, work)
-    put_path(block, q, frame, work)
+    if whole(frame, FRAME_AXES) != OWN_AXES:
+        put_hinge_frames(block, work)
     put_pair(v, 0, seen(block, frame, at_frame(block, frame, W_V, work), work))
 
 
@@ -146,7 +148,9 @@ def at_frame(block, frame, place, work):
 
 @inline
 def seen(block, frame, v, work):
-    """A velocity in the frame's own axes as its axes say."""
+    """A velocity in the frame's own axes as its axes say; frames are needed where these are not its own."""
+    if whole(frame, FRAME_AXES) == OWN_AXES:
+        return v
     return seen_from(pose(block, frame, work), frame, v)
 
 

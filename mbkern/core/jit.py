@@ -86,7 +86,7 @@ else:
 
     inline = _inner(forceinline=True, fastmath=set(FLAGS), **parts.INLINED)
     exact = _inner(forceinline=True, **parts.COUNTED)
-    noinline = _inner(nogil=True, **parts.PIECE)
+    noinline = _inner(nogil=True, **parts.NOINLINE)
     # forceinline: said explicitly, or it would be that of the first function that calls it
     apart = _inner(nogil=True, forceinline=False, fastmath=set(FLAGS), **parts.APART)
 

@@ -24,12 +24,13 @@ from .number import put, whole
 from .rotors import armature
 from .spatial import dot6, shift_force
 from .vec3 import ZERO3, dot, tmul
+from .world_axes import FROM_DOF
 
 
 @inline
 def mass_matrix(block, q, H, work):
     """H, nv x nv row by row."""
-    put_composites(block, q, True, True, work)
+    put_composites(block, q, FROM_DOF, True, work)
     put_dofs(block, work)
     nv, many = whole(block, NV), width(work)
     if 2 * whole(block, MASS_SIZE) < nv * (nv + 1):  # not every dof is on the way of all that come after it

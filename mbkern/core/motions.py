@@ -20,7 +20,6 @@ from .columns import tail
 from .extended import begin
 from .forces import add_joint_forces
 from .jit import inline
-from .joints import put_frames
 from .joint_forces import gyroscopic, subtract_wrenches
 from .layout import (
     GRAVITY, IS_LEAF, N_NODES, NV, PARENT, W_DRIFT, W_G, W_P, W_PHI, W_V, W_W,
@@ -28,6 +27,7 @@ from .layout import (
 )
 from .newton_euler import carry_accelerations, put_motions
 from .number import put, whole
+from .passing import put_hinge_frames
 from .spatial import ZERO6, add6, inertia_times, motion_to_child
 from .speeds import put_speeds
 from .substitution import substitute_backward, substitute_forward
@@ -38,7 +38,7 @@ from .vec3 import ZERO3, neg
 def put_accelerated_motion(block, q, p, tau, wrench, work):
     """Frames, v, wr and w less g of all nodes; udot in the scratch. An empty tau or wrench is none."""
     put_speeds(block, q, p, work)
-    put_frames(block, q, work)
+    put_hinge_frames(block, work)  # all other nodes have theirs
     for i in range(whole(block, N_NODES)):
         if whole(block, node_row(i) + IS_LEAF) > 0:
             begin(block, i, work)  # the sweep has not written M* of leaves

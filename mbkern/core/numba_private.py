@@ -263,7 +263,7 @@ _NO_WRAPPERS: dict = dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 CALLED: dict = dict(pipeline_class=Called, _nrt=False)
 INLINED: dict = dict(pipeline_class=Inlined, _nrt=False, **_NO_WRAPPERS)
 COUNTED: dict = dict(pipeline_class=Inlined, _nrt=True, **_NO_WRAPPERS)  # it may return arrays
-PIECE: dict = dict(pipeline_class=Called, _nrt=False, **_NO_WRAPPERS)
+NOINLINE: dict = dict(pipeline_class=Called, _nrt=False, **_NO_WRAPPERS)
 APART: dict = dict(pipeline_class=Apart, _nrt=False, **_NO_WRAPPERS)
 
 

@@ -22,7 +22,7 @@ def _twice(x):
 
 inlined = parts.inner(njit(error_model="numpy", forceinline=True, **parts.INLINED)(_twice))
 counted = parts.inner(njit(error_model="numpy", forceinline=True, **parts.COUNTED)(_twice))
-piece = parts.inner(njit(error_model="numpy", nogil=True, **parts.PIECE)(_twice))
+noinline = parts.inner(njit(error_model="numpy", nogil=True, **parts.NOINLINE)(_twice))
 
 
 @njit
@@ -43,7 +43,7 @@ def over(typingctx, address, size):
 
 @njit(nogil=True, error_model="numpy", boundscheck=False, **parts.CALLED)
 def called(x, address):
-    return inlined(x) + counted(x) + piece(x) + over(address, 2)[1]
+    return inlined(x) + counted(x) + noinline(x) + over(address, 2)[1]
 
 
 def tried(x):

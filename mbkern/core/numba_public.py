@@ -20,7 +20,7 @@ compiler_lock = threading.RLock()
 CALLED: dict = {}
 INLINED: dict = {}
 COUNTED: dict = {}
-PIECE: dict = {}
+NOINLINE: dict = {}
 APART: dict = {}
 
 

@@ -19,14 +19,16 @@ from .spatial import EYE
 from .vec3 import ZERO3, add, axpy, matmul, scale, tmul
 
 WAY = 9  # numbers from E to way
+# where a way begins: at the parent, at the last node that has dofs, at the world's origin
+FROM_PARENT, FROM_DOF, FROM_WORLD = 0, 1, 2
 
 
 @inline
-def put_world_axes(block, q, at, passing, leaves, work):
+def put_world_axes(block, q, at, begins, leaves, work):
     """E and way of all nodes at place `at` of their rows; the drive values are in the workspace already.
 
-    A hinge has its turn as well, all other nodes their frames. `passing`: the way begins at the last node that has
-    dofs, instead of the parent. `leaves`: whether nodes without children have E and way too.
+    A hinge has its turn as well, all other nodes their frames. `begins`: where the way does, FROM_PARENT and so on.
+    `leaves`: whether nodes without children have E and way too.
     """
     n = whole(block, N_NODES)
     put_frame(work, work_row(n) + at, (EYE, ZERO3))
@@ -36,11 +38,11 @@ def put_world_axes(block, q, at, passing, leaves, work):
         if hinge:
             put_turn(block, c, work_row(i), get(q, whole(block, c + QI)), work)
             if placed:
-                place_hinge(block, i, at, passing, work)
+                place_hinge(block, i, at, begins, work)
         else:
             put_frame_of(block, i, q, work)
             if placed:
-                place_other(block, i, at, passing, work)
+                place_other(block, i, at, begins, work)
 
 
 @inline
@@ -56,7 +58,7 @@ def turned_rows(c, s, a, b):
 
 
 @inline
-def place_hinge(block, i, at, passing, work):
+def place_hinge(block, i, at, begins, work):
     """E and way of a hinge."""
     c, w = node_row(i), work_row(i)
     case = whole(block, c + CASE)
@@ -65,28 +67,28 @@ def place_hinge(block, i, at, passing, work):
     if case == CHAINED or case == CHAINED_LEAF:
         y, z = turned_rows(get(block, c + TILT), get(block, c + TILT + 1), y, z)
         way = axpy(get(block, c + ALONG_X), x, scale(get(block, c + ALONG_Z), z))
-        put_turned(block, i, w, x, y, z, way, at, passing, work)
+        put_turned(block, i, w, x, y, z, way, at, begins, work)
     else:
         way = tmul((x, y, z), get3(block, c + PLACE_RHO))
         x, y = turned_rows(get(block, c + SPIN), get(block, c + SPIN + 1), x, y)
         y, z = turned_rows(get(block, c + TILT), get(block, c + TILT + 1), y, z)
-        put_turned(block, i, w, x, y, z, way, at, passing, work)
+        put_turned(block, i, w, x, y, z, way, at, begins, work)
 
 
 @inline
-def put_turned(block, i, w, x, y, z, way, at, passing, work):
+def put_turned(block, i, w, x, y, z, way, at, begins, work):
     """E behind the turn of a hinge that would have the axes (x, y, z) without it, and its way."""
     x, y = turned_rows(get(work, w + W_TURN), get(work, w + W_TURN + 1), x, y)
-    put_frame(work, w + at, ((x, y, z), add(way, way_before(block, i, at, passing, work))))
+    put_frame(work, w + at, ((x, y, z), add(way, way_before(block, i, at, begins, work))))
 
 
 @inline
-def place_other(block, i, at, passing, work):
+def place_other(block, i, at, begins, work):
     """E and way of a node of any kind."""
     w = work_row(i)
     G, rho = get_frame(work, w + W_G)
     E = get33(work, work_row(parent_row(block, i)) + at)
-    put_frame(work, w + at, (matmul(G, E), add(tmul(E, rho), way_before(block, i, at, passing, work))))
+    put_frame(work, w + at, (matmul(G, E), add(tmul(E, rho), way_before(block, i, at, begins, work))))
 
 
 @inline
@@ -97,8 +99,8 @@ def parent_row(block, i):
 
 
 @inline
-def way_before(block, i, at, passing, work):
-    """The way of the parent if it has no dofs and is passed; that of the ground is zero."""
+def way_before(block, i, at, begins, work):
+    """The way of the parent where it belongs to that of the node; that of the ground is zero."""
     k = whole(block, node_row(i) + PARENT)
-    passes = passing and k >= 0 and is_driven(block, node_row(k))
+    passes = k >= 0 and (begins == FROM_WORLD or (begins == FROM_DOF and is_driven(block, node_row(k))))
     return get3(work, work_row(k if passes else whole(block, N_NODES)) + at + WAY)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def contents(solution: Solution) -> dict[str, Any]:
 
 def load(path: str | PathLike[str], model: Model | None = None) -> dict[str, Any]:
     """What `Solution.load` makes a solution of: arguments, and work if the file has it."""
-    what = f"load({fspath(path)!r})"
+    what = f"load({files.named(path, 'load', IntegrationError)!r})"
     try:
         with np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):

@@ -88,13 +88,13 @@ class Run:
         plan[P.AT_NUM], plan[P.AT_WORK] = self.num.ctypes.data, self.work.ctypes.data
         rows = max(16, min(1024, BUFFER_NUMBERS // max(n, 1)))
         self._step_t, self._step_y = np.empty(rows), np.empty((rows, n))  # of runs that write their steps
-        self._step_places = self._step_t.ctypes.data, self._step_y.ctypes.data
+        self._step_places, self._step_rows = (self._step_t.ctypes.data, self._step_y.ctypes.data), rows
         self._atol: Array | float | None = None
         self.compiled_for = 0.0
         self.budget, self._paced = max(1, 40_000 // max(n, 1)), False
         self.address: int = plan.ctypes.data
         self._unit, self._start, self._begin = map(entries.compiled, (kernels.unit, kernels.start, kernels.begin))
-        self._steps = entries.compiled(kernels.run)
+        self._prepare, self._steps = map(entries.compiled, (kernels.prepare, kernels.run))
         plan[P.STEP] = self._step = entries.step_of(integrator.kind)
         self.tangents: Tangents | None = None
         self.prepare(t0, t_end, **options)
@@ -123,27 +123,21 @@ class Run:
             Keep the dense output.
         events : list of Event
         """
-        n, plan, num = self.problem.size, self.plan, self.num
-        self.rewind()
+        n = self.problem.size
         output = P.TIMES if times is not None else P.STEPS if save_every else P.NOTHING
         rows = times.size if times is not None else n_steps // save_every + 2 if save_every else 0
         if dense or 8 * rows * (n + 1) > memory.SMALL:
             _check_memory(8 * rows * (n + 1), 8 * n_steps * (self.integrator.dense * n + 2) if dense else 0)
-        plan[P.OUTPUT], plan[P.SAVE_EVERY] = output, save_every or 1
-        plan[P.N_STEPS] = n_steps or -1
-        num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t0
-        num[P.T_END] = num[P.LEG_END] = t_end
-        num[P.H], num[P.MAX_STEP], num[P.RTOL], num[P.ERROR_OLD] = step, max_step, rtol, 1e-4
+        self.watched = events or []
+        self._slopes = dense or times is not None or bool(events)
+        self.out_t, self.out_y = self._step_t, self._step_y
+        self._prepare(self.address, output, save_every or 1, n_steps or -1, int(self._slopes), *self._step_places,
+                      self._step_rows if output == P.STEPS else 0, t0, t_end, step, max_step, rtol)
         if atol is not self._atol:
             self.work[P.ATOL * n:(P.ATOL + 1) * n] = self._atol = atol
-        self.watched = events or []
-        self.out_t, self.out_y = self._step_t, self._step_y
-        plan[P.OUT_ROOM] = self.out_t.size if output == P.STEPS else 0
-        plan[P.AT_OUT_T], plan[P.AT_OUT_Y] = self._step_places
-        plan[P.SLOPES] = self._slopes = dense or times is not None or bool(events)
-        if self._slopes:
-            plan[P.LOOK] = entries.look_at_steps()
-        plan[P.DENSE] = plan[P.N_EVENTS] = plan[P.N_TIMES] = 0
+        if not self._slopes:
+            return
+        self.plan[P.LOOK] = entries.look_at_steps()
         if times is not None:
             self._write_times(times)
         if dense:
@@ -217,18 +211,22 @@ class Run:
         """Evaluate at the state `y`; a code of `kernels.plan`."""
         return self._start(self.address)
 
-    def begin(self, q: Any, p: Any) -> int:
-        """`place` and `start`: BAD_START, and nothing is done, when these are not arrays of good numbers."""
+    def begin(self, q: Any, p: Any, budget: int = 0) -> int:
+        """`place`, `start` and at most `budget` steps; BAD_START, and nothing is done, for what are no good arrays."""
         if type(q) is not np.ndarray or type(p) is not np.ndarray:  # Numba takes masked arrays for plain ones
             return P.BAD_START
         try:
-            return self._begin(self.address, q, p)
+            code = self._begin(self.address, q, p, budget)
         except Exception:  # of Numba: these are no plain float64 arrays
             return P.BAD_START
+        return code if code == P.FINISHED else self._supplied(code)
 
     def chunk(self, budget: int) -> int:
         """At most `budget` steps; a code of `kernels.plan`."""
-        code = self._steps(self.address, budget)
+        return self._supplied(self._steps(self.address, budget))
+
+    def _supplied(self, code: int) -> int:
+        """The code of some steps, once they have what they lacked."""
         if code == P.NEED_MATRIX:  # fixed-point iteration is not enough: room for Newton's matrices
             before = time.perf_counter()
             self.make_matrices()
@@ -262,6 +260,23 @@ class Run:
     def short(self) -> int:
         """Steps that are over before anybody has pressed ctrl-C; 0 where that is not known."""
         return int(SHORT * self.budget) if self._paced and not self.problem.functions else 0
+
+    @property
+    def counts(self) -> list[int]:
+        """Evaluations, accepted and rejected steps."""
+        numbers: list[int] = self.plan[P.NFEV:P.REJECTED + 1].tolist()
+        return numbers
+
+    @property
+    def writes_steps_only(self) -> bool:
+        """Whether the states after steps are all that it writes."""
+        return not self._slopes and self.tangents is None
+
+    @property
+    def steps(self) -> tuple[Array, Array]:
+        """The times after steps that are in the buffer (a copy), and the states (a view)."""
+        rows = int(self.plan[P.ROWS])
+        return self.out_t[:rows].copy(), self.out_y[:rows]
 
     def failure(self, code: int) -> tuple[str, BaseException | None]:
         """Words for a code that is a failure, and what a user's function raised if that is the reason."""
@@ -334,24 +349,27 @@ class Record:
     def take(self, run: Run) -> None:
         """Move the contents of the buffers here."""
         plan = run.plan
-        if plan[P.ROWS]:
+        rows, _, dense, events = plan[P.ROWS:P.EVENT_ROWS + 1].tolist()
+        if rows:
+            self._move(rows, self.t, run.out_t)
+            self._move(rows, self.y, run.out_y)
             if run.tangents is not None:
-                self._move(plan, P.ROWS, (self.t, run.out_t), (self.y, run.out_y), (self.tangent, run.tangents.out))
-            else:
-                self._move(plan, P.ROWS, (self.t, run.out_t), (self.y, run.out_y))
-        if plan[P.DENSE_ROWS]:
-            self._move(plan, P.DENSE_ROWS, (self.dense_t, run.dense_t), (self.dense_r, run.dense_r))
-        if plan[P.EVENT_ROWS]:
-            self._move(plan, P.EVENT_ROWS, (self.event_index, run.event_index), (self.event_t, run.event_t),
-                       (self.event_y, run.event_y))
+                self._move(rows, self.tangent, run.tangents.out)
+            plan[P.ROWS] = 0
+        if dense:
+            self._move(dense, self.dense_t, run.dense_t)
+            self._move(dense, self.dense_r, run.dense_r)
+            plan[P.DENSE_ROWS] = 0
+        if events:
+            self._move(events, self.event_index, run.event_index)
+            self._move(events, self.event_t, run.event_t)
+            self._move(events, self.event_y, run.event_y)
+            plan[P.EVENT_ROWS] = 0
 
-    def _move(self, plan: NDArray[np.int64], counter: int, *pairs: tuple[list[NDArray[Any]], NDArray[Any]]) -> None:
-        rows = int(plan[counter])
-        for kept, buffer in pairs:
-            part = buffer[:rows].copy()
-            kept.append(part)
-            self.size += part.nbytes
-        plan[counter] = 0
+    def _move(self, rows: int, kept: list[NDArray[Any]], buffer: NDArray[Any]) -> None:
+        part = buffer[:rows].copy()
+        kept.append(part)
+        self.size += part.nbytes
 
 
 class Outcome(NamedTuple):
@@ -360,6 +378,11 @@ class Outcome(NamedTuple):
     status: str
     message: str
     cause: BaseException | None = None
+
+
+def reached(t: float) -> str:
+    """How a run ends well."""
+    return f"reached the end of t_span at t = {t:.9g} s"
 
 
 def drive(run: Run, record: Record, progress: bool | float = False) -> Outcome:
@@ -379,13 +402,16 @@ def go_on(run: Run, record: Record, code: int, progress: bool | float = False,
     record.take(run)
     t = float(run.num[P.T])
     if code == P.FINISHED:
-        return Outcome("finished", f"reached the end of t_span at t = {t:.9g} s")
+        return Outcome("finished", reached(t))
     if code == P.EVENT_STOP:
         return Outcome("event", f"a terminal event ended the run at t = {t:.9g} s")
     if code == P.FAILED_CONTROL and controller is not None:
         return Outcome("failed", f"stopped at t = {t:.9g} s: {controller.fault}", controller.cause)
     if code != P.MORE:
-        return Outcome("failed", *run.failure(code))
+        message, cause = run.failure(code)
+        interrupted = isinstance(cause, KeyboardInterrupt)  # ctrl-C within a function of the user's
+        if not interrupted:
+            return Outcome("failed", message, cause)
     if interrupted:
         return Outcome("interrupted", f"interrupted at t = {t:.9g} s of {float(run.num[P.T_END]):.9g} s")
     return Outcome("failed", f"stopped at t = {t:.9g} s: the output has come to {memory.gigabytes(record.size)}, the "

@@ -19,7 +19,8 @@ _NUMBERS = types.Array(types.float64, 1, "C")
 _SIGNATURES = {
     run.unit: (types.int64,),
     run.start: (types.int64,),
-    run.begin: (types.int64, _NUMBERS, _NUMBERS),
+    run.prepare: (*[types.int64] * 8, *[types.float64] * 5),
+    run.begin: (types.int64, _NUMBERS, _NUMBERS, types.int64),
     run.run: (types.int64, types.int64),
     stepping.hold: (types.int64, _NUMBERS),
 }

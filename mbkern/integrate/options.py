@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,8 @@ def interval(value: Any) -> tuple[float, float]:
         begin, end = value
     except (TypeError, ValueError):
         raise StateError(f"t_span: expected two times (begin, end), got {show(value)}") from None
+    if type(begin) is type(end) is float and begin != end and math.isfinite(end - begin):
+        return begin, end
     t0, t1 = number(begin, "t_span[0]", StateError), number(end, "t_span[1]", StateError)
     if t0 == t1:
         raise StateError(f"t_span: begin and end are both {t0:g}; expected two different times "
@@ -91,6 +94,19 @@ def nonzero(value: Any, what: str) -> float:
     if x == 0.0:
         raise StateError(f"{what}: expected a number other than zero, got {x:g}")
     return x
+
+
+@lru_cache(maxsize=100, typed=True)
+def _usual(integrator: str, rtol: float, atol: float) -> tuple[Integrator, float, float]:
+    """These three where they are a name and two numbers; short runs ask for the same ones again and again."""
+    return integrator_named(integrator), relative_tolerance(rtol), positive(atol, "atol")
+
+
+def method_and_tolerances(integrator: Any, rtol: Any, atol: Any, size: int) -> tuple[Integrator, float, float | Array]:
+    """The integrator of that name, the relative tolerance, and the absolute one of all unknowns or of each."""
+    if type(atol) is type(rtol) is float and type(integrator) is str:
+        return _usual(integrator, rtol, atol)
+    return integrator_named(integrator), relative_tolerance(rtol), absolute_tolerance(atol, size)
 
 
 def tolerances(rtol: Any, atol: Any, size: int) -> tuple[float, Array]:

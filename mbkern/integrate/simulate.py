@@ -13,20 +13,21 @@ from ..model.checks import flag, show
 from ..waits import task
 from . import options
 from .control import Controller
-from .driver import Record, Run, go_on, joined, shown
+from .driver import Record, Run, go_on, joined, reached, shown
 from .events import Event, EventRecord, as_events
 from .kernels import plan as P
 from .options import Integrator
 from .problem import problem_of
 from .solution import DenseOutput, Solution
 from .stiffness import hint
-from .tangents import Tangents, first_tangents, in_tangents
+from .tangents import Tangents, first_tangents, in_tangents, increments
 from .work import Loads
 
 if TYPE_CHECKING:
     from ..system import System
 
 GAUGES = ("reset", "keep")
+UNLOADED = Loads()
 KEPT = 1000  # unknowns: the memory of larger problems is not kept, to make it anew takes less time than a step
 
 
@@ -37,18 +38,17 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
              gauge: Any = "reset", project: Any = True) -> Solution:
     """See `mbkern.System.simulate`."""
     model = system.model
-    dense, friction = flag(dense, "dense", StateError), flag(friction, "friction", StateError)
-    project = flag(project, "project", StateError)
+    if dense is not False or friction is not False or project is not True:
+        dense, friction = flag(dense, "dense", StateError), flag(friction, "friction", StateError)
+        project = flag(project, "project", StateError)
     if limits is not None or friction:
         tau = lazy.module("forces").with_nature(model, tau, limits, friction, control_step)
-    method = options.integrator_named(integrator)
+    method, relative, absolute = options.method_and_tolerances(integrator, rtol, atol, model.nq + model.nv)
     t0, t_end = options.interval(t_span)
     times = None if t_eval is None else options.output_times(t_eval, t0, t_end)
     every = 1 if save_every is None else options.count(save_every, "save_every")
     if times is not None and save_every is not None:
         raise StateError("save_every: expected None beside t_eval, which says what to save")
-    relative = options.relative_tolerance(rtol)
-    absolute = options.absolute_tolerance(atol, model.nq + model.nv)
     watched = [] if events is None else checked_events(events, t0, with_momenta(system, q0, p0, t0), model.nq)
     controller = None if control_step is None else Controller(system, tau, control_step, method, step, max_step, t0,
                                                               t_end)
@@ -67,20 +67,32 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     if model.constraints:
         begins = with_momenta(system, q0, p0, t0)
         system.check_consistent(begins[:model.nq], begins[model.nq:], t0)
-    columns = None if tangent is False or tangent is None else first_tangents(system, tangent, q0, control_step)
+    wanted = tangent is not False and tangent is not None
+    deviations = None  # of a machine with constraints, which are carried along when the run is done
+    if wanted and model.constraints:
+        lazy.module("integrate.closed_tangents").refuse_functions(tau, wrench)
+        deviations = increments(system, tangent, control_step)
+    columns = first_tangents(system, tangent, q0, control_step) if wanted and deviations is None else None
     run = (lend(system, method, wrench is not None, gauge, project) if columns is None
            else Run(problem_of(system, wrenches=wrench is not None), method))
     frame = run.problem.alive
     if tau is not None or wrench is not None:
         frame.load(None if controller is not None else tau, wrench)
     run.prepare(t0, t_end, step=size, n_steps=n_steps, rtol=relative, atol=absolute, max_step=longest, times=times,
-                save_every=every, dense=dense, events=watched)
+                save_every=every, dense=dense or deviations is not None, events=watched)
     if columns is not None:
         rows = times.size if times is not None else n_steps // every + 2
         run.carry(Tangents(system, run, columns, rows if times is not None or n_steps else 0))
+    bar = False if progress is False else options.bar(progress)
+    code = begin(system, run, q0, p0, controller, not (bar or watched))
+    loads = UNLOADED if tau is None and wrench is None else Loads(tau, wrench, controller is None)
+    if code == P.FINISHED and run.writes_steps_only and not (model.constraints or frame.loss):
+        t, y = run.steps
+        solution = Solution(system, method.name, t, y, "finished", reached(t_end), run.counts, [], None, loads, t_end)
+        give_back(system, run, loads)
+        return solution
     record = Record()
-    code = begin(system, run, q0, p0, controller)
-    outcome = go_on(run, record, code, options.bar(progress), controller)
+    outcome = go_on(run, record, code, bar, controller)
     t_last = float(run.num[P.T])
     if times is None:
         t, y = joined(record.t), joined(record.y, run.problem.size)
@@ -96,7 +108,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
         record.event_y = [shown(run.problem, *rows, settle=False)
                           for rows in zip(record.event_t, record.event_y, strict=True)]
     dense_output = None
-    if dense:
+    if dense or deviations is not None:
         bounds = joined(record.dense_t, 2)
         dense_output = DenseOutput(run.plan.copy(), bounds[:, 0].copy(), bounds[:, 1].copy(),
                                    joined(record.dense_r, run.dense_r.shape[1]))
@@ -108,22 +120,24 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     if outcome.status == "failed" and not (controller is not None and controller.fault):
         states = [(t0, state(system, q0, p0)), *((float(t[k]), y[k]) for k in range(t.size)[-4:])]
         message += hint(run.problem, method, run.num[P.H], states)
-    plan = run.plan
-    counts = int(plan[P.NFEV]), int(plan[P.ACCEPTED]), int(plan[P.REJECTED])
     crossings = records(record, watched, model.nq, run.problem.size, system) if watched else []
     kept = None
     if run.tangents is not None:
         kept = run.tangents.out[:t.size] if times is not None else joined(record.tangent)
         kept = in_tangents(model, y[:, :model.nq], kept)
     else:
-        give_back(system, run)
-    return Solution(system, method.name, t, y, outcome.status, message, counts, crossings, dense_output,
-                    Loads(tau, wrench, controller is None), t_last, outcome.cause, kept)
+        give_back(system, run, loads)
+    solution = Solution(system, method.name, t, y, outcome.status, message, run.counts, crossings, dense_output, loads,
+                        t_last, outcome.cause, kept)
+    if deviations is not None:
+        solution._tangent = lazy.module("integrate.closed_tangents").tangents_along(solution, deviations, tau, wrench)
+        solution._dense = dense_output if dense else None
+    return solution
 
 
-def begin(system: System, run: Run, q0: Any, p0: Any, controller: Controller | None) -> int:
-    """Start from a state, which is validated; a code of `kernels.plan`."""
-    code = run.begin(q0, p0) if controller is None else P.BAD_START
+def begin(system: System, run: Run, q0: Any, p0: Any, controller: Controller | None, short: bool = False) -> int:
+    """Start from a state, which is validated, and if that is all right take a few steps; a code of `kernels.plan`."""
+    code = run.begin(q0, p0, run.short if short else 0) if controller is None else P.BAD_START
     if code != P.BAD_START:
         return code
     run.place(state(system, q0, p0))
@@ -150,11 +164,12 @@ def lend(system: System, method: Integrator, wrenches: bool, gauge: str = "reset
     return run
 
 
-def give_back(system: System, run: Run) -> None:
-    """Keep the memory of a run for another one."""
+def give_back(system: System, run: Run, loads: Loads | None = None) -> None:
+    """Keep the memory of a run for another one; `loads`: what acted in it, if that is known."""
     if run.problem.size <= KEPT:
         run.let_go()
-        run.problem.alive.unload()
+        if loads is not UNLOADED or run.problem.alive.loss:
+            run.problem.alive.unload()
         system.binding.runs.setdefault(run.key, []).append(run)
 
 

@@ -156,8 +156,8 @@ class Solution:
         self.system = system
         self.integrator = integrator
         self.t = t
-        self.q: Array = np.ascontiguousarray(y[:, :nq])
-        self._x: Array = np.ascontiguousarray(y[:, nq:])  # p or u
+        self.q: Array = y[:, :nq].copy()  # y may be memory of a run
+        self._x: Array = y[:, nq:].copy()  # p or u
         self.success = status in ("finished", "event")
         self.status = status
         self.message = message
@@ -328,7 +328,8 @@ class Solution:
         With ``tangent=True`` these are state-transition matrices Phi: a small change (d, dp) of the first state becomes
         Phi (d, dp). Quaternions, and positions of free joints, change along their tangents, see
         `mbkern.derivatives.Jacobian`. They are the exact derivatives of the steps that the run has taken, the sizes of
-        the steps kept as they are.
+        the steps kept as they are. With constraints they solve the variational equation along the run instead, and
+        are meant for changes that satisfy the constraints.
 
         Examples
         --------

@@ -144,7 +144,7 @@ class Stepper:
         run.place(y)
         num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t
         if self._integrator.adaptive:
-            num[P.H], num[P.ERROR_OLD] = 0.0, 1e-4
+            num[P.H], num[P.ERROR_OLD] = 0.0, P.FIRST_ERROR
             num[P.T_END] = num[P.LEG_END] = t + self.step_size
         self._fail_if(run.start())
         self._ready = True
@@ -229,6 +229,8 @@ class Stepper:
     def _fail_if(self, code: int) -> None:
         if code not in (P.MORE, P.FINISHED, P.NEED_MATRIX):
             message, cause = self._run.failure(code)
+            if isinstance(cause, KeyboardInterrupt):  # ctrl-C within a function of the user's
+                raise cause
             raise IntegrationError(message) from cause
 
 

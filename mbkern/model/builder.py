@@ -14,12 +14,12 @@ from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model.checks import Mat3, Vec3
 from mbkern.model.constraint_builder import ConstraintBuilder
-from mbkern.model.joint import MAX_FREEDOMS, Element, Joint, as_joint
+from mbkern.model.joint import MAX_DOFS, Element, Joint, as_joint
 from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model, joint_names
 from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-_ZEROS = [(0.0,) * n for n in range(MAX_FREEDOMS + 1)]
+_ZEROS = [(0.0,) * n for n in range(MAX_DOFS + 1)]
 _new = tuple.__new__  # of a named tuple: half of the time of the call of its class
 
 
@@ -158,9 +158,9 @@ class ModelBuilder(ConstraintBuilder):
                 checks.inertia(inertia, "inertia", checks.flag(check_inertia, "check_inertia")),
                 checks.vector3(position, "position"),
                 checks.rotation(rotation, "rotation"),
-                springs := _ZEROS[joint.nv] if stiffness is None else _per_freedom(stiffness, joint, "stiffness"),
-                dampers := _ZEROS[joint.nv] if damping is None else _per_freedom(damping, joint, "damping"),
-                _ZEROS[joint.nv] if rest is None else _per_freedom(rest, joint, "rest"),
+                springs := _ZEROS[joint.nv] if stiffness is None else _per_dof(stiffness, joint, "stiffness"),
+                dampers := _ZEROS[joint.nv] if damping is None else _per_dof(damping, joint, "damping"),
+                _ZEROS[joint.nv] if rest is None else _per_dof(rest, joint, "rest"),
                 None if limits is None else _limits(limits, joint, "limits"),
                 None if friction is None else _not_negative(friction, joint, "friction"),
                 None if armature is None else _not_negative(armature, joint, "armature"),
@@ -317,7 +317,7 @@ class ModelBuilder(ConstraintBuilder):
             ) from None
 
 
-def _per_freedom(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
+def _per_dof(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
     """`nv` numbers from one number, or `nv` numbers."""
     entries = checks.items(value)
     if entries is None:
@@ -365,7 +365,7 @@ def _bounds(value: Any, joint: Joint, what: str) -> tuple[float, ...]:
 
 def _not_negative(value: Any, joint: Joint, what: str) -> tuple[float, ...] | None:
     """`nv` numbers, none below zero; None where all are zero, so that equal models compare equal."""
-    numbers = _per_freedom(value, joint, what)
+    numbers = _per_dof(value, joint, what)
     if any(x < 0.0 for x in numbers):
         raise ModelError(f"{what} must not be negative, got {numbers}")
     return numbers if any(numbers) else None

@@ -17,19 +17,20 @@ It is compared with the inertia that the kernel takes rounding from, at all post
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import plain
 from ..core import constants as L
 from ..core.spatial import PIVOT_TOLERANCE
+
+_joints = plain.load("joints")
 
 # A pivot that is at least so many times what rounding may leave needs no look. Roundings add up along a path, and what
 # is eliminated below was rounded as well.
 SURE = 1e3
-_SINGLE = (L.REVOLUTE, L.PRISMATIC)
-_TURNING = (L.REVOLUTE, L.BALL, L.DRIVEN_REVOLUTE)
-_DRIVEN = (L.DRIVEN_REVOLUTE, L.DRIVEN_PRISMATIC, L.DRIVEN_SCREW)
 
 
 def section(nodes: NDArray, room: int = 0) -> list[int]:
@@ -60,12 +61,12 @@ def _pairs(nodes: NDArray) -> list[tuple[int, int]]:
     bare = (nodes[:, L.IS_LEAF].astype(float) < 0.0).tolist()
     if not any(bare):
         return []
-    kind, parent = nodes[:, L.KIND].astype(int).tolist(), nodes[:, L.PARENT].astype(int).tolist()
+    parent = nodes[:, L.PARENT].astype(int).tolist()
     pairs = []
     for i, k in enumerate(parent):
-        while k >= 0 and bare[k] and kind[k] in _DRIVEN:
+        while k >= 0 and bare[k] and _joints.is_driven(nodes[k], 0):
             k = parent[k]
-        if k >= 0 and bare[k] and nodes[k, L.DOFS] < 6:
+        if k >= 0 and bare[k] and not _joints.floats(nodes[k], 0):
             pairs.append((i, k))
     return pairs
 
@@ -77,12 +78,28 @@ def _floats(nodes: NDArray) -> NDArray[np.float64]:
     return np.array([[math.inf if isinstance(x, np.ndarray) else x for x in row] for row in nodes], float)
 
 
+def _twists(row: NDArray[np.float64]) -> list[Any]:
+    """Of each dof of a node, or of its prescribed motion: the linear and the angular part of its twist."""
+    return [_joints.twist(row, 0, a) for a in range(max(1, _joints.dofs(row, 0)))]
+
+
+def _slides(row: NDArray[np.float64]) -> bool:
+    """Whether the origin of a node moves with the node."""
+    return any(any(linear) for linear, _ in _twists(row))
+
+
+def _is_single(row: NDArray[np.float64]) -> bool:
+    """Whether a node has one dof, which either turns or slides."""
+    linear, angular = _twists(row)[0]
+    return _joints.dofs(row, 0) == 1 and any(linear) != any(angular)
+
+
 def _is_sure(nodes: NDArray[np.float64], i: int, k: int, largest: float) -> bool:
     """Whether node i leaves enough to node k, which has no bodies of its own."""
-    node, kind, below = nodes[i], nodes[i, L.KIND], nodes[k, L.KIND]
-    rigid = node[L.MASS:L.INERTIA + 6]
-    if node[L.PARENT] != k or kind not in _SINGLE or below not in _SINGLE or not np.isfinite(rigid).all():
+    node, rigid = nodes[i], nodes[i, L.MASS:L.INERTIA + 6]
+    if node[L.PARENT] != k or not _is_single(nodes[i]) or not _is_single(nodes[k]) or not np.isfinite(rigid).all():
         return False
+    slides, slides_below = _slides(nodes[i]), _slides(nodes[k])
     m, x, y, z, xx, xy, xz, yy, yz, zz = rigid.tolist()
     if m <= 0.0:
         return False
@@ -92,10 +109,10 @@ def _is_sure(nodes: NDArray[np.float64], i: int, k: int, largest: float) -> bool
     if smallest <= 1e-6 * zz:  # nearly a rod or a point, or all digits went with m c^2
         return False
     sine, subtree = float(node[L.TILT + 1]), float(node[L.SUBTREE_MASS])
-    if below == L.PRISMATIC:
-        pivot = m * sine * sine if kind == L.PRISMATIC else m * about_axis / (about_axis + m * (c[0]**2 + c[1]**2))
+    if slides_below:
+        pivot = m * sine * sine if slides else m * about_axis / (about_axis + m * (c[0]**2 + c[1]**2))
         return pivot > SURE * PIVOT_TOLERANCE * subtree
-    pivot = smallest if kind == L.PRISMATIC else smallest * sine * sine
+    pivot = smallest if slides else smallest * sine * sine
     # the pivot that was eliminated before was rounded as well: that counts at most trace / pivot times
     return pivot > SURE * PIVOT_TOLERANCE * largest * (1.0 + largest / zz)
 
@@ -105,12 +122,12 @@ def _largest_inertia(nodes: NDArray[np.float64]) -> list[float]:
 
     Infinite where something on the way slides, floats or is a screw, or where machines have numbers of their own.
     """
-    kind, parent = nodes[:, L.KIND].astype(int).tolist(), nodes[:, L.PARENT].astype(int).tolist()
+    parent, slides = nodes[:, L.PARENT].astype(int).tolist(), list(map(_slides, nodes))
     squares = (0.5 * np.abs(nodes[:, [L.INERTIA, L.INERTIA + 3, L.INERTIA + 5]].sum(axis=1))).tolist()  # of m |x|^2
     offset = np.linalg.norm(nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3], axis=1)
     carried = (np.sqrt(nodes[:, L.SUBTREE_MASS]) * np.maximum(offset, 1e-300)).tolist()  # infinite times 0 is none
     for i in range(len(squares) - 1, -1, -1):
         k = parent[i]
         if k >= 0:  # roots of sums of squares obey the triangle inequality
-            squares[k] += (math.sqrt(squares[i]) + carried[i])**2 if kind[i] in _TURNING else math.inf
+            squares[k] += math.inf if slides[i] else (math.sqrt(squares[i]) + carried[i])**2
     return [2.0 * x for x in squares]

@@ -1,6 +1,6 @@
 """The elements of all joints as columns, body by body.
 
-Large machines repeat themselves: each element is looked at once, however many joints it is in.
+Large machines repeat themselves: each joint is looked at once, however many bodies have it.
 """
 
 from __future__ import annotations
@@ -77,11 +77,15 @@ class Elements(NamedTuple):
 
 def elements_of(joints: Sequence[Joint]) -> Elements:
     """The elements of joints, one after the other."""
-    every = [element for joint in joints for element in joint.elements]
-    counts = np.array([len(joint.elements) for joint in joints], np.int64)
-    distinct = list({id(element): element for element in every}.values())
-    number = {id(element): k for k, element in enumerate(distinct)}
-    which = np.array([number[id(element)] for element in every], np.int64)
+    kinds = {id(joint): joint for joint in joints}
+    number = {one: k for k, one in enumerate(kinds)}
+    joint_of = np.fromiter(map(number.__getitem__, map(id, joints)), np.int64, len(joints))
+    distinct = [element for joint in kinds.values() for element in joint.elements]
+    sizes = np.array([len(joint.elements) for joint in kinds.values()], np.int64)
+    counts = sizes[joint_of]
+    first = np.cumsum(counts) - counts
+    # number of each element among the distinct ones: where those of its joint begin, and its place in the joint
+    which = np.repeat((np.cumsum(sizes) - sizes)[joint_of] - first, counts) + np.arange(counts.sum())
 
     moves = np.array([not element.is_constant for element in distinct], bool)
     driven = np.array([isinstance(element.amount, Drive) for element in distinct], bool)

@@ -25,7 +25,7 @@ DEEPEST = 100  # of lists of steps in one another
 Axis: TypeAlias = str | Sequence[float]
 Amount: TypeAlias = float | Drive | None
 
-MAX_FREEDOMS = 6
+MAX_DOFS = 6
 
 
 QUATERNION = (".qw", ".qx", ".qy", ".qz")
@@ -365,9 +365,9 @@ class Joint:
     def __post_init__(self) -> None:
         elements = tuple(_flatten(self.elements))
         dofs = sum([element.nv for element in elements])
-        if dofs > MAX_FREEDOMS:
+        if dofs > MAX_DOFS:
             raise ModelError(
-                f"joint: at most {MAX_FREEDOMS} dofs between two bodies, got {dofs} "
+                f"joint: at most {MAX_DOFS} dofs between two bodies, got {dofs} "
                 f"({', '.join(map(str, elements))}); put a massless body between two joints"
             )
         object.__setattr__(self, "elements", elements)

@@ -43,6 +43,10 @@ Changes = Mapping[int, Mapping[str, NDArray[np.float64]]]
 
 # A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
 SINGULAR = 1e-13
+# What a body has beside its joint, and how deep its numbers are nested, three each time
+FIELDS = {"mass": 0, "com": 1, "inertia": 2, "position": 1, "rotation": 2}
+# Bodies whose numbers are gathered together: their objects are in the cache for all fields
+TOGETHER = 512
 # The transpose of a 3x3 matrix, and (xx, xy, xz, yy, yz, zz) of it, among its numbers by rows
 TRANSPOSE, UPPER = [0, 3, 6, 1, 4, 7, 2, 5, 8], [0, 1, 2, 4, 5, 8]
 
@@ -83,14 +87,13 @@ def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None
     _put_coordinates(coordinates, specs, elements, tree)
     _put_nodes(nodes, elements, tree, coordinates[:, L.ARMATURE].astype(float))
     block[L.MULTIPLIERS_SIZE] = _put_bodies(bodies, tree, coordinates[:, L.ARMATURE].astype(float))
-    rotation, position = _field(specs, "rotation", 9, {}), _field(specs, "position", 3, changes)
-    joints = np.concatenate([rotation.T[TRANSPOSE], position.T]).reshape(4, 3, -1)
+    tables = _tables(specs, changes)
+    joints = np.concatenate([tables["rotation"].T[TRANSPOSE], tables["position"].T]).reshape(4, 3, -1)
     places, ends = placed(elements, tree, joints)
     nodes[:, L.PLACE_G:L.PLACE_G + 12] = places.reshape(12, -1).T
     bodies[:, L.BODY_G:L.BODY_G + 12] = ends.reshape(12, -1).T
 
-    own = np.concatenate([_field(specs, "mass", 1, changes), _field(specs, "com", 3, changes),
-                          _field(specs, "inertia", 9, changes)[:, UPPER]], axis=1)
+    own = np.concatenate([tables["mass"], tables["com"], tables["inertia"][:, UPPER]], axis=1)
     bodies[:, L.BODY_MASS:L.BODY_MASS + rigid.WIDTH] = rigid.about_origin(own)
     _put_roots(bodies, own, [i for i, change in changes.items() if {*change} & {"mass", "com", "inertia"}])
     in_frames = rigid.in_frames(own, ends[:3], ends[3])
@@ -129,19 +132,25 @@ def _with_constraints(block: Table, constraints: Sequence[Constraint], names: Se
     return block
 
 
-def _field(specs: Sequence[Body], name: str, size: int, changes: Changes) -> Table:
-    """A row of numbers for each body: one of its fields."""
-    flat: Any = map(attrgetter(name), specs)
-    for _ in range({1: 0, 3: 1, 9: 2}[size]):
-        flat = chain.from_iterable(flat)
-    table: Table = np.fromiter(flat, np.float64, len(specs) * size).reshape(-1, size)
+def _tables(specs: Sequence[Body], changes: Changes) -> dict[str, Table]:
+    """Of each of the `FIELDS` a row of numbers for each body."""
+    n = len(specs)
+    tables: dict[str, Table] = {name: np.empty((n, 3**depth)) for name, depth in FIELDS.items()}
+    for begin in range(0, n, TOGETHER):
+        part = specs[begin:begin + TOGETHER]
+        for name, depth in FIELDS.items():
+            flat: Any = map(attrgetter(name), part)
+            for _ in range(depth):
+                flat = chain.from_iterable(flat)
+            numbers = np.fromiter(flat, np.float64, len(part) * 3**depth)
+            tables[name][begin:begin + TOGETHER] = numbers.reshape(-1, 3**depth)
     if changes:
-        table = table.astype(object)
+        tables = {name: table.astype(object) for name, table in tables.items()}
     for i, change in changes.items():
-        if name in change:
-            for j, column in enumerate(change[name].reshape(-1, size).T):
-                table[i, j] = np.ascontiguousarray(column)
-    return table
+        for name, values in change.items():
+            for j, column in enumerate(values.reshape(-1, 3 ** FIELDS[name]).T):
+                tables[name][i, j] = np.ascontiguousarray(column)
+    return tables
 
 
 def _put_coordinates(rows: Table, specs: Sequence[Body], elements: Elements, tree: Ancestry) -> None:

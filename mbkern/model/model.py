@@ -353,17 +353,17 @@ class Model:
     @cached_property
     def stiffness(self) -> NDArray[np.float64]:
         """Spring stiffness per dof, N/m or N m/rad."""
-        return self._per_freedom("stiffness")
+        return self._per_dof("stiffness")
 
     @cached_property
     def damping(self) -> NDArray[np.float64]:
         """Damping per dof, N s/m or N m s/rad."""
-        return self._per_freedom("damping")
+        return self._per_dof("damping")
 
     @cached_property
     def rest(self) -> NDArray[np.float64]:
         """Coordinate at which the spring of each dof is unloaded, m or rad."""
-        return self._per_freedom("rest")
+        return self._per_dof("rest")
 
     @cached_property
     def limits(self) -> Limits:
@@ -429,7 +429,7 @@ class Model:
         own = {name: Frame(i, checks.IDENTITY, checks.ZERO3) for i, name in enumerate(self.body_names)}
         return MappingProxyType(own | dict(self.frame_specs))
 
-    def _per_freedom(self, name: str) -> NDArray[np.float64]:
+    def _per_dof(self, name: str) -> NDArray[np.float64]:
         values = [value for body in self.body_specs for value in getattr(body, name)]
         return _frozen(np.array(values, dtype=np.float64))
 

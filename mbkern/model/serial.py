@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +55,19 @@ def load(path: str | PathLike[str]) -> Model:
     ...     mb.load(path)
     Model 'chain3': 3 bodies, 3 dofs (nq = 3), total mass ... kg
     """
+    name = files.named(path, "load", ModelError)
     try:
-        return from_json(Path(path).read_text(encoding="utf-8"))
+        return from_json(Path(name).read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not a text file ({error})") from None
+        raise ModelError(f"{name}: not a text file ({error})") from None
     except FileNotFoundError:
-        raise MissingFileError(f"load: no file {fspath(path)!r}") from None
+        raise MissingFileError(f"load: no file {name!r}") from None
     except OSError as error:
-        raise ModelError(f"load: cannot read {fspath(path)!r}: {error.strerror or error}") from None
+        raise ModelError(f"load: cannot read {name!r}: {error.strerror or error}") from None
     except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
+        raise ModelError(f"{name}: {error}") from None
+    except ValueError as error:  # a null character, half of a character
+        raise ModelError(f"load: cannot read {name!r}: {error}") from None
 
 
 def save(model: Model, path: str | PathLike[str]) -> None:

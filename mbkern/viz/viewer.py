@@ -61,7 +61,7 @@ class Viewer:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page to a file that any browser opens."""
-        target = Path(path)
+        target = Path(files.named(path, "Viewer.save"))
         files.write(target, self.html.encode("utf-8"), "Viewer.save")
         return target
 

@@ -115,7 +115,8 @@ class Frame:
     def unload(self) -> None:
         """Let nothing act any more, and forget losses of digits."""
         array = self.array
-        array[L.HAS_TAU] = array[L.TAU_CALL] = array[L.HAS_WRENCH] = array[L.WRENCH_CALL] = array[L.LOSS] = 0.0
+        array[L.HAS_TAU:L.WRENCH_DATA + 1] = 0.0  # all that `load` enters
+        array[L.LOSS] = 0.0
         if self.functions:
             self.functions, self.plain, self._alive = {}, {}, []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,10 +37,10 @@ def lanes(size: int) -> Array:
     return raw[skip:skip + size * LANES].reshape(size, LANES)
 
 
-def room(shape: tuple[int, ...], kind: Any = np.float64) -> NDArray[Any]:
-    """A new array for results of a batch; what is in it is not defined."""
+def room(shape: tuple[int, ...], kind: Any = np.float64, make: Callable[..., NDArray[Any]] = np.empty) -> NDArray[Any]:
+    """A new array for results of a batch; what is in it is not defined, unless `make` says."""
     try:
-        return np.empty(shape, kind)
+        return make(shape, kind)
     except (MemoryError, ValueError):
         size = 1e-9 * math.prod(shape) * np.dtype(kind).itemsize
         raise NotEnoughMemoryError(f"there are not the {size:.3g} GB of memory that the results of this batch need; "

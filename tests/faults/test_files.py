@@ -7,13 +7,14 @@ import os
 import stat
 from pathlib import Path
 
+import hostile
 import numpy as np
 import pytest
 from processes import printed
 
 import mbkern as mb
 from mbkern import files
-from mbkern.errors import FileError, MbkernError, MissingFileError, ModelError
+from mbkern.errors import FileError, IntegrationError, MbkernError, MissingFileError, ModelError
 
 MODEL = mb.zoo.chain(3)
 MJCF = b'<mujoco><worldbody><body><joint/><geom size="0.1" contype="0" conaffinity="0"/></body></worldbody></mujoco>'
@@ -142,6 +143,20 @@ def test_a_file_that_cannot_be_written_is_named(name, tmp_path):
             WRITERS[name](path)
         assert isinstance(caught.value, MbkernError) and isinstance(caught.value, OSError)
     assert sorted(os.listdir(tmp_path)) == ["file", "folder"] and not os.listdir(tmp_path / "folder")
+
+
+@pytest.mark.parametrize("path", [None, 5, 1.5, b"abc", ["a"], len, np.zeros(2), hostile.Raising(), hostile.endless()],
+                         ids=repr)
+def test_what_is_no_name_of_a_file_is_refused(path):
+    for writer in (MODEL.save, page_of, run_of):
+        with pytest.raises(FileError, match="path: expected the name of a file, got"):
+            writer(path)
+    for load, error in ((mb.load, ModelError), (mb.Solution.load, IntegrationError)):
+        with pytest.raises(error, match="load: path: expected the name of a file, got"):
+            load(path)
+    for name in ("a\0b", "\ud800"):
+        with pytest.raises(ModelError, match="load: cannot read"):
+            mb.load(name)
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -6,6 +6,7 @@ import ctypes
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from processes import printed
 
 import mbkern as mb
 from mbkern import threads
+from mbkern.batch import ensemble
 from mbkern.core import rows
 from mbkern.errors import MbkernError, StalledError, StalledWarning
 
@@ -214,3 +216,18 @@ def test_a_helper_that_does_not_come_back_is_an_error_of_the_batch(guest, monkey
     assert job.ctypes.data == guest.took and all(other is not job for _, other in call._pool)
     threads.SLOTS[:] = rows.BUSY
     assert all(np.isfinite(x).all() for x in SYSTEM.rhs_batch(*STATES, threads=2))
+
+
+def test_an_ensemble_that_hears_nothing_of_its_workers_says_so(monkeypatch):
+    """How long a chunk takes is known to nobody here, so there is no limit, but a word; ctrl-C keeps what is done."""
+    monkeypatch.setattr(ensemble, "PATIENCE", 0.1)
+    monkeypatch.setattr(ensemble, "TICK", 0.05)
+
+    class Slow(ensemble._Futures):
+        def start(self, function, *arguments):
+            return super().start(lambda begin: time.sleep(0.5 if begin else 0.0) or [begin], arguments[0])
+
+    with ThreadPoolExecutor(2) as pool, pytest.warns(
+            StalledWarning, match=r"no chunk has come back for \d s, 1 are on their way.*ctrl-C") as said:
+        parts = list(ensemble._remote(lambda begin: (begin,), range(2), Slow(pool), 2))
+    assert [part.begin for part in parts] == [0, 1] and 1 <= len(said) <= 3

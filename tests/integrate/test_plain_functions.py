@@ -88,6 +88,21 @@ def test_what_it_raises_is_the_cause(system):
     assert 0.0 < run.t[-1] <= 0.05 and run.t.size > 1  # all up to there is kept
 
 
+def test_ctrl_c_within_it_ends_the_run_as_anywhere(system):
+    def pressed(t, q, p, out):
+        if t > 0.05:
+            raise KeyboardInterrupt
+
+    run = system.simulate(Q0, P0, (0.0, 1.0), tau=pressed)
+    assert run.status == "interrupted" and "interrupted at t = 0.0" in run.message
+    assert 0.0 < run.t[-1] <= 0.05 and run.t.size > 1
+    stepper = system.stepper("rk4", step=0.01, tau=pressed)
+    stepper.reset(Q0, P0)
+    with pytest.raises(KeyboardInterrupt):
+        stepper.step(20)
+    assert 0.03 < stepper.t <= 0.05 and np.isfinite(stepper.q).all()
+
+
 def test_what_is_returned_is_refused(system):
     run = system.simulate(Q0, P0, (0.0, 1.0), tau=lambda t, q, p, out: -q)
     assert not run.success and "expected nothing returned, got ndarray; write the result into" in run.message

@@ -234,6 +234,21 @@ def test_forces_of_a_state_that_failed_are_there_for_the_next():
     assert run.status[1] != 0
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_forces_after_a_step_that_went_too_far(first):
+    """The first step of 3 s leaves where f is defined; the next ones of the same state have their forces again."""
+    def bounded(t, y):
+        if abs(y[0]) > 1.3:
+            raise ValueError
+        return pushed(t, y)
+
+    start, own = [[5.0, 0.0]] * first + [[1.0, 0.5]], [[0.0]] * first + [[0.3]]
+    run = Lanes(bounded, start, 1, (0.0, 3.0), "dopri5", step=3.0, tau=own, rtol=1e-8).run()
+    expected = exact([1.0, 0.5], 0.0, [3.0], lambda t, y: [y[1], -np.sin(y[0]) + 0.3])[-1]
+    assert run.status[first] == 0 and run.counts[first, 1] > 0
+    np.testing.assert_allclose(ended(run)[first], expected, rtol=0, atol=1e-6)
+
+
 def test_a_force_that_raises_is_noted_with_its_state():
     def force(t, q, p, out, i):
         if i in (11, 12) and t > 0.42:
@@ -276,6 +291,13 @@ def test_dense_output_of_dormand_prince_is_of_fourth_order():
         assert run.counts[0, 0] == 1
         errors.append(np.abs(np.concatenate([run.q[0, 0], run.p[0, 0]]) - exact(STATES[0], 0.0, [h / 3])[-1]).max())
     assert 20.0 < errors[0] / errors[1] < 60.0
+
+
+@pytest.mark.parametrize("times", [[0.0], [0.5], [0.0, 0.5]])
+def test_output_at_the_ends_alone(times):
+    run = Lanes(swing, STATES, 1, (0.0, 0.5), "rk4", step=0.1, times=times).run()
+    whole = Lanes(swing, STATES, 1, (0.0, 0.5), "rk4", step=0.1).run()
+    np.testing.assert_array_equal(run.q, whole.q[:, [int(t > 0.0) for t in times]])
 
 
 def test_a_function_sees_every_step_or_the_times():

@@ -44,7 +44,7 @@ from .tangent import matrices_of, stage_factors
 # there is a gradient by constants that would be; whether g is known of the step behind
 SWEEP, PULL, SLOT, AGAIN, TRIAL, SUMS, KNOWN = RHS, VARIATION, AT_THETA, AT_EVENTS, AT_TIMES, N_EVENTS, STARTED
 # vectors for a step of a Gauss method back: mu, g = J^T mu and states of its stages, and a free one
-MU, G, STATES, FREE = 0, 3, 6, 9
+MU, G, STATES, SPARE = 0, 3, 6, 9
 NO_MATRICES = -1.0  # beside the codes of :mod:`mbkern.core.checks`
 
 
@@ -258,7 +258,7 @@ def weigh_stages(plan, derived, num, t, h, x, at_x, work, weights):
         stage_state(plan, h, i, work)
         copy(work, at(plan, TEMP), x, (STATES + i) * n, n)
         use(derived, i, False)
-        call_ode(derived[SWEEP], t + GAUSS_C[s, i] * h, x, (STATES + i) * n, x, FREE * n, derived[DESK])
+        call_ode(derived[SWEEP], t + GAUSS_C[s, i] * h, x, (STATES + i) * n, x, SPARE * n, derived[DESK])
         code = code if code != 0.0 else load_double(derived[STATUS])
     guess_back(plan, derived, x)
     for i in range(s * n):

@@ -25,7 +25,7 @@ from .lane_plan import (
     STEP_COLLAPSED, TAU, TIME, T_BAD, T_EVAL, T_NEW, VECTORS, WANTED, WRITE_TIMES, Y, Y_NEW,
 )
 from .lane_steps import end_slopes
-from .plan import DOPRI5, FINISHED, H, MAX_STEP, MORE, RK4, T0, T_END
+from .plan import DOPRI5, FINISHED, FIRST_ERROR, H, MAX_STEP, MORE, RK4, T0, T_END
 from .stages import between, dopri5_bulge, hermite
 
 
@@ -44,7 +44,7 @@ def begin_state(plan, num, lane, who, vectors, Q0, P0, places, values, own, k):
     lane[TIME, k] = lane[T_EVAL, k] = lane[T_BAD, k] = num[T0]
     lane[WANTED, k] = num[H]
     lane[STEP, k] = 0.0
-    lane[ERROR_OLD, k] = 1e-4
+    lane[ERROR_OLD, k] = FIRST_ERROR
     for i in range(nq):
         vectors[Y * n + i, k] = Q0[s, i]
     for i in range(nv):
@@ -232,7 +232,7 @@ def judge(num, lane, who, k):
     if abs(following) < abs(wanted) and abs(h) < abs(wanted):
         following = wanted
     lane[WANTED, k] = following
-    lane[ERROR_OLD, k] = max(error, 1e-4)
+    lane[ERROR_OLD, k] = max(error, FIRST_ERROR)
     return True
 
 

@@ -30,16 +30,15 @@ from ...core.layout import (
 from ...core.number import array_at, get, put, whole
 from .common import at, copy, unit_quaternions
 from .plan import (
-    AT_NUM, AT_WORK, ATOL, CODE, DOPRI5, ERROR_OLD, FAILED_RHS, FAILED_STEP, FAILED_TIME, H, LEG_BEGIN, LEG_END,
-    MAX_STEP, METHOD, N, N_QUATERNIONS, N_STEPS, NUM, NOTHING, OUTPUT, QUATERNIONS, RHS, RK4, REVEAL, RTOL, SETTLE,
-    SPLIT, STARTED, STATUS as PLAN_STATUS, T, T0, T_END, USER, VECTORS, Y,
+    AT_NUM, AT_WORK, ATOL, CODE, DOPRI5, ERROR_OLD, FAILED_RHS, FAILED_STEP, FAILED_TIME, FIRST_ERROR, H, LEG_BEGIN,
+    LEG_END, MAX_STEP, METHOD, N, N_QUATERNIONS, N_STEPS, NUM, NOTHING, OUTPUT, QUATERNIONS, RHS, RK4, REVEAL, RTOL,
+    SETTLE, SPLIT, STARTED, STATUS as PLAN_STATUS, T, T0, T_END, USER, VECTORS, Y,
 )
 from .run import loop, start
 from .steps import take_dopri5, take_rk4
 
 STEP_TOO_SMALL = 34  # see :mod:`mbkern.export.codes`
 NO_LIMIT = 1e300
-FIRST_ERROR = 1e-4
 
 
 @exact

@@ -59,6 +59,7 @@ H = 3  # the next step, with its sign
 H_LAST = 4  # the last accepted step
 MAX_STEP, RTOL = 5, 6
 ERROR_OLD = 7  # of the last accepted step, for the PI control
+FIRST_ERROR = 1e-4  # its value before there is any, and the least that counts
 T_BAD = 8  # when f or an event function failed
 LEG_BEGIN, LEG_END = 9, 10
 STEP_SIZE = 11  # of a `Stepper`, with its sign

@@ -15,14 +15,28 @@ from .calls import call
 from .common import at, copy, evaluate, finite, settled, square4, time_of_step, unit_quaternions
 from .places import output_of, plan_at
 from .plan import (
-    ACCEPTED, BAD_START, DENSE, DENSE_ROOM, DENSE_ROWS, DOPRI5, EVENT_ROOM, EVENT_ROWS, EVENT_STOP, FAILED_RHS,
-    FINISHED, FIRST_EVAL, FOLLOW, FRESH, H_LAST, K1, K7, LEG_END, LOOK, LOOK_FIRST, LOST, METHOD, MORE, N, NEXT_EVAL,
-    N_EVENTS, N_QUATERNIONS, OUTPUT, OUT_ROOM, QUATERNIONS, ROWS, SAVE_EVERY, SETTLE, SLOPES, SPLIT, STARTED, STEP,
-    STEPS, T, TANGENTS, THETA, TIMES, T_BAD, T_END, T_NEW, WRITTEN, Y, Y_BAD, Y_NEW,
+    ACCEPTED, AT_NUM, AT_OUT_T, AT_OUT_Y, BAD_START, DENSE, DENSE_ROOM, DENSE_ROWS, DOPRI5, ERROR_OLD, EVENT_ROOM,
+    EVENT_ROWS, EVENT_STOP, FAILED_RHS, FINISHED, FIRST_ERROR, FIRST_EVAL, FOLLOW, FRESH, H, H_LAST, K1, K7, LEG_BEGIN,
+    LEG_END, LOOK, LOOK_FIRST, LOST, MAX_STEP, METHOD, MORE, N, NEXT_EVAL, NFEV, N_EVENTS, N_QUATERNIONS, N_STEPS,
+    N_TIMES, OUTPUT, OUT_ROOM, QUATERNIONS, ROWS, RTOL, SAVE_EVERY, SETTLE, SLOPES, SPLIT, STARTED, STEP, STEPS, T, T0,
+    TANGENTS, THETA, TIMES, T_BAD, T_END, T_NEW, WRITTEN, Y, Y_BAD, Y_NEW,
 )
 
 
 # ---- the beginning ----
+@checked
+def prepare(address, output, save_every, n_steps, slopes, out_t, out_y, room, t0, t_end, step, max_step, rtol):
+    """Enter what to integrate and what to write, and forget what has been done."""
+    plan, num, _ = plan_at(address)
+    for k in range(NFEV, AT_NUM):
+        plan[k] = 0
+    plan[OUTPUT], plan[SAVE_EVERY], plan[N_STEPS], plan[SLOPES] = output, save_every, n_steps, slopes
+    plan[AT_OUT_T], plan[AT_OUT_Y], plan[OUT_ROOM] = out_t, out_y, room
+    plan[DENSE], plan[N_EVENTS], plan[N_TIMES] = 0, 0, 0
+    num[T], num[T0], num[LEG_BEGIN], num[T_END], num[LEG_END] = t0, t0, t0, t_end, t_end
+    num[H], num[MAX_STEP], num[RTOL], num[ERROR_OLD] = step, max_step, rtol, FIRST_ERROR
+
+
 @exact
 def good_state(plan, q, p):
     """Whether these are configuration and momenta to begin with; they are of the right size."""
@@ -39,19 +53,6 @@ def unit(address):
     """Scale the quaternions of the state to length one."""
     plan, _, work = plan_at(address)
     unit_quaternions(plan, work, at(plan, Y))
-
-
-@checked
-def begin(address, q, p):
-    """Set the state and start; BAD_START, and nothing is done, when that is none."""
-    plan, _, work = plan_at(address)
-    y, n, nq = at(plan, Y), plan[N], plan[SPLIT]
-    if q.shape[0] != nq or p.shape[0] != n - nq or not good_state(plan, q, p):
-        return BAD_START
-    copy(q, 0, work, y, nq)
-    copy(p, 0, work, y + nq, n - nq)
-    unit_quaternions(plan, work, y)
-    return start(address)
 
 
 @checked
@@ -170,3 +171,17 @@ def loop(step, address, budget):
 @checked
 def run(address, budget):
     return loop(planned_step, address, budget)
+
+
+@checked
+def begin(address, q, p, budget):
+    """Set the state, start, and take at most `budget` steps; BAD_START, and nothing is done, when that is no state."""
+    plan, _, work = plan_at(address)
+    y, n, nq = at(plan, Y), plan[N], plan[SPLIT]
+    if q.shape[0] != nq or p.shape[0] != n - nq or not good_state(plan, q, p):
+        return BAD_START
+    copy(q, 0, work, y, nq)
+    copy(p, 0, work, y + nq, n - nq)
+    unit_quaternions(plan, work, y)
+    code = start(address)
+    return run(address, budget) if code == MORE and budget > 0 else code

@@ -11,8 +11,8 @@ from .dopri5 import NO_STEP, aimed_step, dopri5_step, first_step, next_step, sma
 from .gauss import CONVERGED, NEWTON_NEEDED, NO_STAGES, fixed_point_step, newton_step
 from .places import matrix_of, plan_at
 from .plan import (
-    ACCEPTED, CODE, ERROR_OLD, FAILED_RHS, FAILED_STAGES, FAILED_STEP, FAILED_TIME, FRESH, H, H_LAST, K1, K7, LEG_END,
-    MAX_STEP, MORE, N, NEED_MATRIX, REJECTED, SLOPES, STARTED, T, T0, T_BAD, T_END, Y, Y_NEW,
+    ACCEPTED, CODE, ERROR_OLD, FAILED_RHS, FAILED_STAGES, FAILED_STEP, FAILED_TIME, FIRST_ERROR, FRESH, H, H_LAST, K1,
+    K7, LEG_END, MAX_STEP, MORE, N, NEED_MATRIX, REJECTED, SLOPES, STARTED, T, T0, T_BAD, T_END, Y, Y_NEW,
 )
 from .rk4 import rk4_step
 
@@ -112,7 +112,7 @@ def take_dopri5(address):
     plan[STARTED] = 1
     if abs(num[H]) < abs(wanted) and abs(h) < abs(wanted):
         num[H] = wanted  # the end of the leg made it short, not the error: the next one goes on from here
-    num[ERROR_OLD] = max(error, 1e-4)
+    num[ERROR_OLD] = max(error, FIRST_ERROR)
     num[H_LAST] = h
     unit_quaternions_with_slopes(plan, work, at(plan, Y_NEW), at(plan, K7))
     return MORE
