@@ -12,6 +12,7 @@ once.
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from .errors import AccuracyWarning, MbkernError
 from .inputs import Array
 from .methods import METHODS
 from .model.model import Model
+
+if TYPE_CHECKING:
+    from .system import System
 
 LOSS_LIMIT = 1e-6  # relative error from which on a loss is reported
 SUSPICIOUS = 1e-9  # what a kernel finds, from which on it is measured; some of the estimates are 100 times too small
@@ -58,6 +62,33 @@ def error(model: Model, method: str, q: Array, p: Array, t: float) -> tuple[floa
     worst = int(np.argmax(np.abs(rates[0] - best[0]))) if of.size else 0
     body = model.body_names[max(0, int(np.searchsorted(offsets, worst, side="right")) - 1)]
     return max(own, *map(relative, [a - b for a, b in zip(rates, best, strict=True)], best, least)) + ROUNDING, body
+
+
+def error_with_constraints(system: System, q: Array, p: Array, t: float) -> float:
+    """Relative error of the joint speeds and accelerations of a machine with constraints, by one step of refinement.
+
+    What these miss of the equations of motion and of the constraints, both as dense matrices,
+
+        Mass du + a^T dsigma = p - p(u),      a du = -(a u + b)            p: the true momenta
+
+    and the same for accelerations, with the joint forces and adot u + db/dt.
+    """
+    charts = lazy.module("derivatives.jacobian").charts
+    qdot, _ = system.rhs(q, p, t)
+    u = np.linalg.lstsq(charts(system.model, q, np.zeros(p.size))[0], qdot, rcond=None)[0]
+    udot = system.accelerations(q, u, t)
+    M, (a, b), (adot, bdot) = system.mass_matrix(q, t), system.constraint_matrix(q, t), system.constraint_matrix_rate(
+        q, u, t)
+    KKT = np.block([[M, a.T], [a, np.zeros((len(a), len(a)))]])
+
+    def missing(force: Array, rows: Array) -> Array:
+        found: Array = np.linalg.lstsq(KKT, np.concatenate([force, -rows]), rcond=ROUNDING * len(KKT))[0][:p.size]
+        return found
+
+    true = system.impact(q, p, t)
+    speeds = relative(missing(true - system.momenta(q, u, t), a @ u + b), u)
+    return max(speeds, relative(missing(-system.inverse_dynamics(q, u, udot, t), a @ udot + adot @ u + bdot), udot)
+               ) + ROUNDING
 
 
 def text(method: str, loss: float, body: str) -> str:

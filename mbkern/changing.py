@@ -3,6 +3,9 @@
 A function that was written for float64 is compiled once more for these, and gives the exact time derivative of all that
 it computes. What they know beside + - * / is in :mod:`mbkern.chain_rule`. In memory such a number is two float64, value
 and rate.
+
+Value and rate may be such numbers themselves (`twice`): x and its derivative along another direction, xdot and its own;
+then all second derivatives are exact, too. In memory these are four float64, in this order.
 """
 
 import operator
@@ -16,80 +19,93 @@ from .chain_rule import PLAIN, teach
 from .core.toolchain import parts
 
 
-class Changing(types.Type):
-    """Numba type of a value and its rate."""
+class Number(types.Type):
+    """Numba type of a value and its rate, both of the type `of`."""
 
-    def __init__(self) -> None:
-        super().__init__(name="changing")
+    def __init__(self, of: Any) -> None:
+        super().__init__(name=f"{type(self).__name__}({of})")
+        self.of = of
 
 
-changing = Changing()
+class Changing(Number):
+    """Of float64."""
+
+
+class Twice(Number):
+    """Of numbers that change. A class of its own, as functions for it call those for the others: Numba would take one
+    function for both for a recursion."""
+
+
+changing = Changing(types.float64)
+twice = Twice(changing)
 
 
 @register_model(Changing)
+@register_model(Twice)
 class _Model(models.StructModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, [("value", types.float64), ("rate", types.float64)])
+        super().__init__(dmm, fe_type, [("value", fe_type.of), ("rate", fe_type.of)])
 
 
 @intrinsic
 def pair(typingctx, value, rate):
     """The number with this value and rate."""
+    kind = twice if isinstance(value, Changing) or isinstance(rate, Changing) else changing
+
     def codegen(context, builder, sig, args):
-        made = ir.Constant(context.get_value_type(changing), ir.Undefined)
+        made = ir.Constant(context.get_value_type(kind), ir.Undefined)
         return builder.insert_value(builder.insert_value(made, args[0], 0), args[1], 1)
-    return changing(types.float64, types.float64), codegen
+    return kind(kind.of, kind.of), codegen
 
 
 @intrinsic
 def _value(typingctx, x):
     def codegen(context, builder, sig, args):
         return builder.extract_value(args[0], 0)
-    return types.float64(changing), codegen
+    return x.of(x), codegen
 
 
 @intrinsic
 def _rate(typingctx, x):
     def codegen(context, builder, sig, args):
         return builder.extract_value(args[0], 1)
-    return types.float64(changing), codegen
+    return x.of(x), codegen
 
 
-@lower_cast(types.Float, Changing)
-@lower_cast(types.Integer, Changing)
+@lower_cast(types.Float, Number)
+@lower_cast(types.Integer, Number)
 def _from_number(context, builder, fromty, toty, x):
-    made = ir.Constant(context.get_value_type(changing), ir.Undefined)
-    made = builder.insert_value(made, context.cast(builder, x, fromty, types.float64), 0)
-    return builder.insert_value(made, ir.Constant(ir.DoubleType(), 0.0), 1)
+    made = ir.Constant(context.get_value_type(toty), None)  # zeros
+    return builder.insert_value(made, context.cast(builder, x, fromty, toty.of), 0)
 
 
-@intrinsic
-def changing_at(typingctx, address, n):
-    """An array of n such numbers at an address; whoever passes the address keeps them alive."""
-    kind = types.Array(changing, 1, "C")
+def _vectors_at(number):
+    """Arrays of such numbers at an address, of n and of n rows of m; whoever passes the address keeps them alive."""
+    @intrinsic
+    def vector_at(typingctx, address, n):
+        kind = types.Array(number, 1, "C")
 
-    def codegen(context, builder, sig, args):
-        data = builder.inttoptr(args[0], context.get_data_type(changing).as_pointer())
-        return parts.array_over(context, builder, kind, data, [args[1]])
-    return kind(types.intp, types.intp), codegen
+        def codegen(context, builder, sig, args):
+            data = builder.inttoptr(args[0], context.get_data_type(number).as_pointer())
+            return parts.array_over(context, builder, kind, data, [args[1]])
+        return kind(types.intp, types.intp), codegen
+
+    @intrinsic
+    def rows_at(typingctx, address, n, m):
+        kind = types.Array(number, 2, "C")
+
+        def codegen(context, builder, sig, args):
+            data = builder.inttoptr(args[0], context.get_data_type(number).as_pointer())
+            return parts.array_over(context, builder, kind, data, [args[1], args[2]])
+        return kind(types.intp, types.intp, types.intp), codegen
+    return vector_at, rows_at
 
 
-@intrinsic
-def changing_rows_at(typingctx, address, n, m):
-    """The same with n rows of m."""
-    kind = types.Array(changing, 2, "C")
-
-    def codegen(context, builder, sig, args):
-        data = builder.inttoptr(args[0], context.get_data_type(changing).as_pointer())
-        return parts.array_over(context, builder, kind, data, [args[1], args[2]])
-    return kind(types.intp, types.intp, types.intp), codegen
+changing_at, changing_rows_at = _vectors_at(changing)
+twice_at, twice_rows_at = _vectors_at(twice)
 
 
 # ---- arithmetic ------------------------------------------------------------------------------------------------------
-def _one(x: Any) -> bool:
-    return isinstance(x, Changing)
-
-
 def value_of(x):
     """The value of a number."""
     return float(x)
@@ -100,63 +116,64 @@ def rate_of(x):
     return 0.0
 
 
+def changes(x):
+    """Whether it has a derivative."""
+    return False
+
+
 @overload(value_of)
 def _value_of(x):
-    return (lambda x: _value(x)) if _one(x) else (lambda x: float(x))
+    return (lambda x: _value(x)) if isinstance(x, Number) else (lambda x: float(x))
 
 
 @overload(rate_of)
 def _rate_of(x):
-    return (lambda x: _rate(x)) if _one(x) else (lambda x: 0.0)
+    return (lambda x: _rate(x)) if isinstance(x, Number) else (lambda x: 0.0)
 
 
-def _define(op, f):
-    """An operation on two numbers of which one changes; f(x, dx, y, dy) is an njit function."""
-    @overload(op)
-    def defined(a, b):
-        known = (_one(a) or _one(b)) and all(_one(x) or isinstance(x, PLAIN) for x in (a, b))
-        return (lambda a, b: f(value_of(a), rate_of(a), value_of(b), rate_of(b))) if known else None
+@overload(changes)
+def _changes(x):
+    if isinstance(x, Twice):
+        return lambda x: changes(_value(x)) or changes(_rate(x)) or value_of(_rate(x)) != 0.0
+    return lambda x: _rate(x) != 0.0
 
 
-@njit
 def _sum(x, dx, y, dy):
     return pair(x + y, dx + dy)
 
 
-@njit
 def _difference(x, dx, y, dy):
     return pair(x - y, dx - dy)
 
 
-@njit
 def _product(x, dx, y, dy):
     return pair(x * y, x * dy + y * dx)
 
 
-@njit(error_model="numpy")
 def _quotient(x, dx, y, dy):
     z = x / y
     return pair(z, (dx - z * dy) / y)
 
 
-for _op, _f in ((operator.add, _sum), (operator.sub, _difference), (operator.mul, _product),
-                (operator.truediv, _quotient)):
-    _define(_op, _f)
+def _learn(kind):
+    """Let numbers of a kind calculate, beside plain ones."""
+    def define(op, f):
+        @overload(op)
+        def defined(a, b):
+            known = ((isinstance(a, kind) or isinstance(b, kind))
+                     and all(isinstance(x, kind) or isinstance(x, PLAIN) for x in (a, b)))
+            return (lambda a, b: f(value_of(a), rate_of(a), value_of(b), rate_of(b))) if known else None
+
+    for op, f in ((operator.add, _sum), (operator.sub, _difference), (operator.mul, _product),
+                  (operator.truediv, _quotient)):
+        define(op, njit(f, error_model="numpy"))
+
+    @overload(operator.neg)
+    def _negative(x):
+        return (lambda x: pair(-_value(x), -_rate(x))) if isinstance(x, kind) else None
+
+    teach(kind, value_of, njit(lambda x, z, slope: pair(z, slope * _rate(x))), njit(lambda x: changes(x)))
 
 
-@overload(operator.neg)
-def _negative(x):
-    return (lambda x: pair(-_value(x), -_rate(x))) if _one(x) else None
-
-
-@njit
-def _chained(x, z, slope):
-    return pair(z, slope * _rate(x))
-
-
-@njit
-def _changes(x):
-    return _rate(x) != 0.0
-
-
-teach(Changing, value_of, _chained, _changes)
+_learn(Changing)
+_learn(Twice)

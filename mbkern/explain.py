@@ -99,11 +99,11 @@ def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | 
 
 
 def asked_of_rows(model: Model, block: Array, work: Array) -> Array | None:
-    """The configuration that a user's rows were last asked for; None where there are none."""
+    """The configuration that a user's rows were last asked for (a view); None where there are none."""
     if not any(isinstance(constraint, UserRows) for constraint in model.constraints):
         return None
     at = int(lazy.module("_plain_core.constraint_layout").user_at(block)) + model.nq
-    q: Array = work[at:at + model.nq].copy()
+    q: Array = work[at:at + model.nq]
     return q
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import inputs, lazy
-from .accuracy import Watch, error
+from .accuracy import Watch, error, error_with_constraints
 from .core import checks
 from .errors import ModelError, StateError
 from .explain import failure
@@ -357,7 +357,7 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
             Largest error of qdot over the largest number of qdot, or the same of pdot (over the kinetic energy where
             that is larger), whichever is greater; with `method`, of the accelerations. An estimate, within a factor
             of ten as a rule: what differs from "emh-ldl", and what "emh-ldl" itself is off by one step of iterative
-            refinement.
+            refinement. With constraints: of joint speeds and accelerations, by a step of refinement.
 
         Notes
         -----
@@ -372,11 +372,12 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
         >>> mb.System(model, "hzu").accuracy(model.neutral()) < 1e-9
         True
         """
-        self._refuse_constraints("accuracy")
         if method is not None:
             acceleration_named(method, self.model)
         q, t = inputs.configuration(q, self.model), inputs.time(t)
         p = self.momenta(q, np.ones(self._nv), t) if p is None else inputs.vector(p, "p", self.model.speed_names)
+        if self.model.constraints:
+            return error_with_constraints(self, q, p, t)
         return error(self.model, method or self.method, q, p, t)[0]
 
     # ---- compile now ------------------------------------------------------------------------------------------------

@@ -73,7 +73,8 @@ class Simulations:
         tangent : bool or (2 nv, k)
             True: carry the state-transition matrix along, for `Solution.tangent`: the exact derivative of the steps
             that are taken, whatever the integrator. A matrix: its columns, increments (tangent of q, p) of the first
-            state. The steps, and so the states, are those of the run without.
+            state. The steps, and so the states, are those of the run without. With constraints: the solution of the
+            variational equation along the run, for increments that satisfy them; forces must be constant.
         limits : str, optional
             "soft": springs and dampers act where a coordinate is beyond `model.limits`, see
             `mbkern.forces.soft_limits`.

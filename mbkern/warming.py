@@ -55,7 +55,7 @@ def _jobs(system: System, accelerations: Callable[[], Any], runs: Any, run_batch
     jobs.update({name: lambda name=name: _simulate(system, name) for name in INTEGRATORS})  # type: ignore[misc]
     jobs.update({name: lambda name=name: getattr(runs, name) for name in OPERATIONS})  # type: ignore[misc]
     jobs.update({f"{name}_batch": lambda name=name: run_batch(  # type: ignore[misc]
-        name, 0.0, _neutral(system, name), return_status=True) for name in OPERATIONS})
+        name, 0.0, neutral_inputs(system, name), return_status=True) for name in OPERATIONS})
     if system.model.constraints:
         jobs.update({name: lambda name=name: getattr(runs, name)  # type: ignore[misc]
                      for name in CONSTRAINT_OPERATIONS})
@@ -77,7 +77,7 @@ def _rhs_batch(system: System) -> None:
     system.rhs_batch(_rows(system, "nq"), _rows(system, "nv"), return_status=True)
 
 
-def _neutral(system: System, name: str) -> tuple[Any, ...]:
+def neutral_inputs(system: System, name: str) -> tuple[Any, ...]:
     """Inputs of an operation: one state at rest."""
     def value(argument: Argument) -> Any:
         if argument.optional:

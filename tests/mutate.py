@@ -53,9 +53,12 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("workspace/builtin.py", ["tests/workspace/test_builtin.py", "tests/test_bad_input.py"]),
     ("core/checks.py", [_PLAIN, "tests/test_bad_input.py", "tests/batch/test_rhs_batch.py"]),
     ("core/drives.py", [_PLAIN, "tests/model/test_drives.py"]),
+    ("core/constraint_calls.py", ["tests/constraints/test_user_rows.py"]),
+    ("core/constrained_calls.py", ["tests/constraints/test_motion.py"]),
+    ("core/constrain*.py", ["tests/constraints/test_rows.py", "tests/constraints/test_every_kind.py",
+                            "tests/fuzz/test_fuzz_constraints.py"]),
     ("core/rotor*.py", [_PLAIN, "tests/test_armature.py"]),
     ("core/number.py", [_PLAIN, "tests/core/test_numbers.py"]),
-    ("core/constraint_rows.py", ["tests/fuzz/test_fuzz_constraints.py", "tests/constraints/test_rows.py"]),
     ("core/*.py", [_PLAIN, "tests/fuzz", "tests/test_dense.py", "tests/test_bad_input.py", "tests/test_formulations.py",
                    "tests/test_armature.py"]),
     ("integrate/kernels/lane_plan.py", []),  # offsets likewise

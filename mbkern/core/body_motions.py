@@ -106,6 +106,6 @@ def add_beyond(block, out, work):
         if parent >= 0:
             F = force_to_parent(get_frame(block, row + BODY_G), get_pair(out, 6 * b))
             for i in range(first + whole(block, row + N_JOINT_NODES) - 1, first - 1, -1):
-                F = at_parent(block, i, F, True, work)
+                F = at_parent(block, i, F, work)
             above = get_frame(block, body_row(block, parent) + BODY_G)
             add_to_pair(out, 6 * parent, force_to_child(above, F))

@@ -20,20 +20,7 @@ from .layout import (
 from .number import get, put, whole
 from .rotors import armature
 from .spatial import force_to_parent, rigid_to_parent
-from .vec3 import axpy, dot, tmul
-
-
-@inline
-def put_first_moments(block, work):
-    """First moments of the subtrees of all nodes alone; frames are in the workspace."""
-    n = whole(block, N_NODES)
-    for i in range(n):
-        put3(work, work_row(i) + W_MOMENT, get3(block, node_row(i) + MOMENT))
-    for i in range(n - 1, -1, -1):
-        w, k = work_row(i), whole(block, node_row(i) + PARENT)
-        if k >= 0:
-            (G, rho), s = get_frame(work, w + W_G), get3(work, w + W_MOMENT)
-            add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, node_row(i) + SUBTREE_MASS), rho, tmul(G, s)))
+from .vec3 import dot
 
 
 @inline

@@ -17,7 +17,6 @@ call.
 """
 
 from .columns import tail
-from .composite import put_first_moments
 from .constraint_layout import (
     AT_COEFFICIENTS, A_ENTRY, A_LIST, BODY_A, BODY_B, E_DOF, FIRST_ROW, FORM, F_AXES_A, F_AXES_B, GEOMETRIC, N_A,
     N_CONSTRAINTS, N_OWN_ROWS, N_ROWS, PLACE_A, PLACE_B, PUBLIC, R_B, R_BD, R_G, R_MOMENT, R_N, R_SIGMA, R_X, a_at,
@@ -30,16 +29,19 @@ from .forces import add_joint_forces
 from .jit import apart, inline
 from .joint_forces import put_drifts, put_joint_forces
 from .joint_momenta import momenta
-from .joints import put_frames
+from .joints import put_momentum_rates as put_rates_of_momentum
 from .joints import put_rates as put_configuration_rates
 from .layout import (
-    BODY_G, GRAVITY, N_BODIES, N_DRIVES, NQ, NV, add_to_pair, body_row, get3, get33, get_frame, speeds_at,
+    BODY_G, GRAVITY, MOMENT, N_BODIES, N_DRIVES, N_NODES, NQ, NV, PARENT, SUBTREE_MASS, W_G, W_GRAVITY, W_MOMENT,
+    W_PHI, W_V, add_to3, add_to_pair, body_row, get3, get33, get_frame, get_pair, node_row, put3, put_pair, speeds_at,
+    work_row,
 )
+from .momenta import own_momentum
 from .newton_euler import put_motions
 from .number import get, put, whole
-from .reduced import carry_momenta
+from .passing import put_hinge_frames
 from .spatial import force_to_parent, relative
-from .vec3 import ZERO3, add, cross, mul, neg, scale, sub
+from .vec3 import ZERO3, add, axpy, cross, mul, neg, scale, sub, tmul
 
 R_GAMMA = R_BD  # adot u + db/dt takes the place of db/dt
 
@@ -123,37 +125,57 @@ def put_flow(block, q, P, tau, qdot, Pdot, work):
     """qdot and Pdot for sigma' = -lambda."""
     prepare(block, q, work)
     put_speeds(block, q, P, work)
+    move(block, q, tail(work, speeds_at(block)), work)
     put_momentum_rates(block, q, tau, qdot, Pdot, work)
-    put_row_rates(block, q, tail(work, speeds_at(block)), work)
-    add_products(block, adot_at(block), 1.0, Pdot, 0, work)
+
+
+@apart
+def move(block, q, u, work):
+    """adot and db/dt of all rows; frames, velocities and drifts of all nodes, in the place of their world axes."""
+    put_rates(block, q, u, work)
+    put_hinge_frames(block, work)
+    put_motions(block, u, work)
 
 
 @apart
 def put_momentum_rates(block, q, tau, qdot, Pdot, work):
-    """qdot, and (Adot^T - A^T Omega) mu + A^T F* + tau, for the joint speeds in the workspace."""
-    put_tree_frames(block, q, work)
-    put_first_moments(block, work)
-    carry_momenta(block, q, qdot, Pdot, False, work)
+    """qdot, and (Adot^T - A^T Omega) mu + A^T F* + tau + adot^T sigma; moments in the place of drifts."""
+    put_moments(block, work)
+    carry_momenta(block, Pdot, work)
+    put_configuration_rates(block, q, work, speeds_at(block), qdot)
     add_joint_forces(block, q, tau, Pdot, work)
+    add_products(block, adot_at(block), 1.0, Pdot, 0, work)
+
+
+@inline
+def put_moments(block, work):
+    """Gravity in the axes of all nodes; their own first moments and momenta, for the velocities in the workspace."""
+    n = whole(block, N_NODES)
+    put3(work, work_row(n) + W_GRAVITY, get3(block, GRAVITY))
+    for i in range(n):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        put3(work, w + W_GRAVITY, mul(get33(work, w + W_G), get3(work, work_row(k if k >= 0 else n) + W_GRAVITY)))
+        put3(work, w + W_MOMENT, get3(block, c + MOMENT))
+        put_pair(work, w + W_PHI, own_momentum(block, c, get_pair(work, w + W_V)))
+
+
+@inline
+def carry_momenta(block, Pdot, work):
+    """(Adot^T - A^T Omega) mu + A^T F*, leaves first."""
+    for i in range(whole(block, N_NODES) - 1, -1, -1):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        v, mu, s = get_pair(work, w + W_V), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+        put_rates_of_momentum(block, c, v, mu, s, get3(work, w + W_GRAVITY), Pdot)
+        if k >= 0:
+            G, rho = get_frame(work, w + W_G)
+            add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, c + SUBTREE_MASS), rho, tmul(G, s)))
+            add_to_pair(work, work_row(k) + W_PHI, force_to_parent((G, rho), mu))
 
 
 @apart
-def put_tree_frames(block, q, work):
-    """Frames of all nodes in their parents."""
-    put_frames(block, q, work)
-
-
-@apart
-def put_row_rates(block, q, u, work):
-    """adot and db/dt of all rows."""
-    put_rates(block, q, u, work)
-
-
-@apart
-def put_multipliers(block, q, u, tau, work):
-    """-lambda in the place of sigma, and y of the joint accelerations; after `prepare`, `put_rates`, `put_frames`."""
+def put_bias(block, q, u, tau, work):
+    """tau - bias in the first vector of dofs."""
     nv, x = whole(block, NV), tail(work, vector_at(block, 0))
-    put_motions(block, u, work)
     put_drifts(block, (neg(get3(block, GRAVITY)), ZERO3), work)
     put_joint_forces(block, q, u, work[0:0], x, work)
     for j in range(nv):
@@ -161,8 +183,13 @@ def put_multipliers(block, q, u, tau, work):
     if tau.shape[0] > 0:
         for j in range(nv):
             put(x, j, get(x, j) + get(tau, j))
+
+
+@apart
+def put_multipliers(block, u, work):
+    """-lambda in the place of sigma, and y of the joint accelerations; after `put_bias`."""
     put_centripetal(block, u, work)
-    back(block, x, 0, work)
+    back(block, tail(work, vector_at(block, 0)), 0, work)
     refine(block, of_any(R_GAMMA), work)
 
 
@@ -183,8 +210,13 @@ def put_centripetal(block, u, work):
 @apart
 def put_right_side(block, q, p, tau, qdot, pdot, work):
     """qdot and pdot for sigma' = 0."""
-    put_flow(block, q, p, tau, qdot, pdot, work)
-    put_multipliers(block, q, tail(work, speeds_at(block)), tau, work)
+    u = tail(work, speeds_at(block))
+    prepare(block, q, work)
+    put_speeds(block, q, p, work)
+    move(block, q, u, work)
+    put_bias(block, q, u, tau, work)
+    put_momentum_rates(block, q, tau, qdot, pdot, work)
+    put_multipliers(block, u, work)
     add_products(block, a_at(block), -1.0, pdot, 0, work)
 
 
@@ -192,9 +224,9 @@ def put_right_side(block, q, p, tau, qdot, pdot, work):
 def put_accelerations(block, q, u, tau, udot, work):
     """Joint accelerations for joint speeds that satisfy the constraints."""
     prepare(block, q, work)
-    put_row_rates(block, q, u, work)
-    put_tree_frames(block, q, work)
-    put_multipliers(block, q, u, tau, work)
+    move(block, q, u, work)
+    put_bias(block, q, u, tau, work)
+    put_multipliers(block, u, work)
     forth(block, udot, work)
 
 
@@ -229,7 +261,7 @@ def constraint_matrix(block, q, a, b, work):
 def constraint_matrix_rate(block, q, u, a, b, work):
     """Time derivatives of a and b for joint speeds u."""
     place(block, q, work)
-    put_row_rates(block, q, u, work)
+    put_rates(block, q, u, work)
     put_public(block, R_BD, 1.0, b, work)
     put_matrix(block, adot_at(block), a, work)
 
@@ -291,11 +323,12 @@ def add_wrench(block, c, body, place_in_node, axes, k, sign, wrenches, work):
 @apart
 def put_forces(block, q, p, tau, work):
     """-lambda of all rows in the place of sigma."""
+    u = tail(work, speeds_at(block))
     prepare(block, q, work)
     put_speeds(block, q, p, work)
-    put_row_rates(block, q, tail(work, speeds_at(block)), work)
-    put_tree_frames(block, q, work)
-    put_multipliers(block, q, tail(work, speeds_at(block)), tau, work)
+    move(block, q, u, work)
+    put_bias(block, q, u, tau, work)
+    put_multipliers(block, u, work)
 
 
 # ---- all of it as one function, which is compiled once and called by its address ----

@@ -3,7 +3,8 @@
     void rows(double t, const double *q, const double *qdot, double *out)
 
 out: g (r), a (r x nv), b (r), da/dt (r x nv), db/dt (r) along qdot, which :mod:`mbkern.user_rows` has by dual numbers.
-LANES states are asked one by one.
+LANES states are asked one by one. So are the LANES directions of a state with derivatives: q, qdot and out are then
+each followed by their derivatives along one of them, and the address is that of a function that knows this.
 
 Room of the workspace:  qdot (nq) | what one state gets and gives, as plain doubles (2 nq + size) | out (size)
 """
@@ -68,18 +69,31 @@ else:
             return context.get_dummy_value()
         return types.void(array, types.intp, types.intp, types.float64), codegen
 
+    @intrinsic
+    def directions_of(typingctx, array):
+        """How many derivatives a number of an array has."""
+        def codegen(context, builder, sig, args):
+            return ir.Constant(ir.IntType(types.intp.bitwidth), LANES if array.ndim == 3 else 0)
+        return types.intp(array), codegen
+
     @apart
     def ask(address, clock, q, n, rates, room, size, work):
         """What the function gives for each state, behind the room; `rates` is where qdot is in the workspace."""
-        out, first = room + 2 * n + size, data_of(tail(work, room))
-        own = array_at(first, 2 * n + size)
+        out, first, sets = room + 2 * n + size, data_of(tail(work, room)), 1
+        if directions_of(work) > 0:
+            sets = 2  # values, and derivatives along one direction: five numbers in the room of one are enough
+        own = array_at(first, sets * (2 * n + size))
         for k in range(states_of(work)):
-            for i in range(n):
-                own[i] = get_one(q, i, k)
-                own[n + i] = get_one(work, rates + i, k)
-            call_rows(address, get_one(work, clock, k), first, first + 8 * n, first + 16 * n)
-            for i in range(size):
-                put_one(work, out + i, k, own[2 * n + i])
+            for s in range(max(1, directions_of(work))):
+                for i in range(n):
+                    for d in range(sets):
+                        own[d * n + i] = get_one(q, i, k + d * (1 + s))
+                        own[(sets + d) * n + i] = get_one(work, rates + i, k + d * (1 + s))
+                at = first + 16 * sets * n
+                call_rows(address, get_one(work, clock, k), first, first + 8 * sets * n, at)
+                for i in range(size):
+                    for d in range(sets):
+                        put_one(work, out + i, k + d * (1 + s), own[2 * sets * n + d * size + i])
 
 
 @inline

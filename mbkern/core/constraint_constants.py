@@ -8,10 +8,11 @@ A_SIZE, Z_SIZE, L_SIZE = 2, 3, 4  # numbers of all coefficients, of their half s
 AT_OBJECTS, AT_TYPES = 5, 6  # places in the block: rows of constraints, kinds of scalar rows
 USER_SIZE = 7  # numbers of the workspace for rows that a user's function fills; 0: there are none
 # where the parts of the workspace begin: numbers, because the sum of what is before would be made again in every loop
-W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_COEFFICIENTS, W_ADOT, W_Z, W_FACTOR, W_SWEEP = 8, 9, 10, 11, 12, 13, 14, 15, 16
+W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_COEFFICIENTS, W_ADOT, W_Z, W_SCALED_Z = 8, 9, 10, 11, 12, 13, 14, 15
+W_GRAM, W_FACTOR, W_SWEEP = 16, 17, 18
 # 1 in frames of machines whose rows depend on each other on closed loops alone: they are solved with more softness
-LOCKS = 17
-HEAD = 18
+LOCKS = 19
+HEAD = 20
 
 # ---- row of a constraint ----
 FORM = 0  # one of these
@@ -52,10 +53,12 @@ NODE_PLACE = 15
 F_AXES_A, F_X_A, F_AXES_B, F_X_B = 0, 9, 12, 21
 F_OMEGA_A, F_V_A, F_OMEGA_B, F_V_B = 24, 27, 30, 33
 FRAMES = 36
-# of a scalar row: force direction, point, moment, and their rates; value, b, db/dt; right side, sigma, pivot; the sum
-# of the sizes of what is added in a u + b, and in its place by how much the row can be satisfied (negative: it cannot)
+# of a scalar row: force direction, point, moment, and their rates; value, b, db/dt; right side, sigma, pivot; a vector
+# of rows while G is factored, and in its place what is left of a u + b; the sum of the sizes of what is added in
+# a u + b, and in its place by how much the row can be satisfied (negative: it cannot)
 R_N, R_X, R_MOMENT, R_ND, R_XD, R_MOMENT_RATE = 0, 3, 6, 9, 12, 15
 R_G, R_B, R_BD, R_SIDE, R_SIGMA, R_PIVOT, R_DENSE, R_MARGIN = 18, 19, 20, 21, 22, 23, 24, 25
+R_LEFT = R_DENSE
 SCALAR_ROW = 26
 # of a dof: y, force or velocity of a sweep, force of a second one beside it
 D_Y, D_PHI, D_BESIDE = 0, 1, 7

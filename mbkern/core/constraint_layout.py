@@ -4,7 +4,8 @@ A constraint has up to six scalar rows  a(q, t) u + b(q, t) = 0. It knows two fr
 world); its coefficients a are not zero only for dofs between one of its bodies and the last common one.
 
 Block:  ... | head | rows of constraints | kinds of scalar rows | lists
-Work:   ... scratch | nodes | frames of constraints | scalar rows | a | da/dt | z | factor of G | dofs | results | user
+Work:   ... scratch | nodes | frames of constraints | scalar rows | a | da/dt | z | z / D | G | its factor | dofs |
+        results | user
 
 Constraints are in the order in which G is eliminated (:mod:`mbkern.model.constraint_order`), with PUBLIC for the order
 of the description.
@@ -75,6 +76,18 @@ def adot_at(block):
 def z_at(block):
     """Half solutions z."""
     return head(block, W_Z)
+
+
+@inline
+def scaled_z_at(block):
+    """z / D."""
+    return head(block, W_SCALED_Z)
+
+
+@inline
+def gram_at(block):
+    """G, row by row: columns up to the diagonal."""
+    return head(block, W_GRAM)
 
 
 @inline

@@ -10,7 +10,8 @@ forces on A and B are opposite. Twists are fixed in their nodes (angular velocit
     ldot = omega x l,   wdot = omega x w,   odot = v
     adot_j = s_j [ndot . (l + w x d) + n . (ldot + wdot x d + w x (xdot - odot)) + mdot . w + m . wdot],   d = x - o
 
-Driven nodes between the bodies give b = sum a_d xdot_d likewise. What n, x, m are:
+x is the same for all rows of a constraint, so that l + w x d and its rate are made once for each dof. Driven nodes
+between the bodies give b = sum a_d xdot_d likewise. What n, x, m are:
 
     ALONG          g = n . (x_A - x_B) - h      n axis i of B, x = x_A;    h a length or a drive where j = 1
     PERPENDICULAR  g = alpha . beta             m = alpha x beta, alpha axis i of A, beta axis j of B
@@ -221,21 +222,25 @@ def put_coefficients(block, row, work):
     rows, n_a = scalar_row(block, whole(block, row + FIRST_ROW)), whole(block, row + N_A)
     list_at = whole(block, row + A_LIST)
     out, places, twists = a_at(block) + whole(block, row + AT_COEFFICIENTS), place_row(block, 0), dofs_at(block) + DOF_E
-    count = whole(block, row + N_OWN_ROWS)
+    count, x = whole(block, row + N_OWN_ROWS), get3(work, rows + R_X)
     for t in range(n_a):
         entry = list_at + t * A_ENTRY
         side, e = get(block, entry + E_SIDE), get_pair(work, twists + whole(block, entry + E_DOF) * DOF_ROW)
-        origin = get3(work, places + whole(block, entry + E_NODE) * NODE_PLACE + N_ORIGIN)
+        v = velocity(x, places + whole(block, entry + E_NODE) * NODE_PLACE, e, work)
         for r in range(count):
-            at = rows + r * SCALAR_ROW
-            n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_MOMENT)
-            put(work, out + r * n_a + t, side * coefficient(n, sub(x, origin), m, e))
+            put(work, out + r * n_a + t, side * coefficient(rows + r * SCALAR_ROW, v, e[1], work))
 
 
 @inline
-def coefficient(n, d, m, e):
-    """n . (l + w x d) + m . w"""
-    return dot(n, add(e[0], cross(e[1], d))) + dot(m, e[1])
+def velocity(x, place, e, work):
+    """l + w x d: the velocity of the point x for a twist e of the node at `place`."""
+    return add(e[0], cross(e[1], sub(x, get3(work, place + N_ORIGIN))))
+
+
+@inline
+def coefficient(at, v, w, work):
+    """n . v + m . w of the scalar row at `at`."""
+    return dot(get3(work, at + R_N), v) + dot(get3(work, at + R_MOMENT), w)
 
 
 @apart
@@ -313,13 +318,13 @@ def length_part_rate(block, row, kind, work):
 @apart
 def add_driven(block, row, at, work):
     """Add to b what driven nodes between the bodies do."""
-    n, x, m = get3(work, at + R_N), get3(work, at + R_X), get3(work, at + R_MOMENT)
-    list_at = whole(block, row + DRIVEN_LIST)
+    list_at, x = whole(block, row + DRIVEN_LIST), get3(work, at + R_X)
     for t in range(whole(block, row + N_DRIVEN)):
         entry = list_at + t * DRIVEN_ENTRY
         i = whole(block, entry)
         place = place_row(block, i)
-        value = coefficient(n, sub(x, get3(work, place + N_ORIGIN)), m, get_pair(work, place + N_TWIST))
+        e = get_pair(work, place + N_TWIST)
+        value = coefficient(at, velocity(x, place, e, work), e[1], work)
         rate = get(work, drive_of(block, node_row(i)) + 1)
         put(work, at + R_B, get(work, at + R_B) + get(block, entry + 1) * value * rate)
 
@@ -380,39 +385,43 @@ def put_coefficient_rates(block, row, work):
     list_at = whole(block, row + A_LIST)
     out = adot_at(block) + whole(block, row + AT_COEFFICIENTS)
     places, twists = place_row(block, 0), dofs_at(block) + DOF_E
-    count = whole(block, row + N_OWN_ROWS)
+    count, x, x_rate = whole(block, row + N_OWN_ROWS), get3(work, rows + R_X), get3(work, rows + R_XD)
     for t in range(n_a):
         entry = list_at + t * A_ENTRY
         side, e = get(block, entry + E_SIDE), get_pair(work, twists + whole(block, entry + E_DOF) * DOF_ROW)
         place = places + whole(block, entry + E_NODE) * NODE_PLACE
+        v, v_rate, w_rate = velocity_and_rates(x, x_rate, place, e, work)
         for r in range(count):
-            put(work, out + r * n_a + t, side * coefficient_rate(rows + r * SCALAR_ROW, place, e, work))
+            change = coefficient_rate(rows + r * SCALAR_ROW, v, v_rate, e[1], w_rate, work)
+            put(work, out + r * n_a + t, side * change)
     list_at = whole(block, row + DRIVEN_LIST)
     for t in range(whole(block, row + N_DRIVEN)):
         entry = list_at + t * DRIVEN_ENTRY
         i, side = whole(block, entry), get(block, entry + 1)
         place, values = places + i * NODE_PLACE, drive_of(block, node_row(i))
         e = get_pair(work, place + N_TWIST)
+        v, v_rate, w_rate = velocity_and_rates(x, x_rate, place, e, work)
         for r in range(count):
             at = rows + r * SCALAR_ROW
-            d = sub(get3(work, at + R_X), get3(work, place + N_ORIGIN))
-            own = coefficient(get3(work, at + R_N), d, get3(work, at + R_MOMENT), e)
-            change = coefficient_rate(at, place, e, work)
-            added = side * (change * get(work, values + 1) + own * get(work, values + 2))
+            change = coefficient_rate(at, v, v_rate, e[1], w_rate, work)
+            added = side * (change * get(work, values + 1) + coefficient(at, v, e[1], work) * get(work, values + 2))
             put(work, at + R_BD, get(work, at + R_BD) + added)
 
 
 @inline
-def coefficient_rate(at, place, e, work):
-    """Time derivative of n . (l + w x d) + m . w, of the scalar row at `at` and a twist e of the node at `place`."""
-    n, m, l, w = get3(work, at + R_N), get3(work, at + R_MOMENT), e[0], e[1]
-    o = get3(work, place + N_OMEGA)
-    d = sub(get3(work, at + R_X), get3(work, place + N_ORIGIN))
-    d_rate = sub(get3(work, at + R_XD), get3(work, place + N_VELOCITY))
-    w_rate = cross(o, w)
-    carried = add(add(cross(o, l), cross(w_rate, d)), cross(w, d_rate))
-    return (dot(get3(work, at + R_ND), add(l, cross(w, d))) + dot(n, carried)
-            + dot(get3(work, at + R_MOMENT_RATE), w) + dot(m, w_rate))
+def velocity_and_rates(x, x_rate, place, e, work):
+    """`velocity`, its time derivative and that of w, for a twist that turns with the node at `place`."""
+    l, w = e
+    o, d = get3(work, place + N_OMEGA), sub(x, get3(work, place + N_ORIGIN))
+    w_rate, d_rate = cross(o, w), sub(x_rate, get3(work, place + N_VELOCITY))
+    return add(l, cross(w, d)), add(add(cross(o, l), cross(w_rate, d)), cross(w, d_rate)), w_rate
+
+
+@inline
+def coefficient_rate(at, v, v_rate, w, w_rate, work):
+    """Time derivative of n . v + m . w."""
+    return (dot(get3(work, at + R_ND), v) + dot(get3(work, at + R_N), v_rate)
+            + dot(get3(work, at + R_MOMENT_RATE), w) + dot(get3(work, at + R_MOMENT), w_rate))
 
 
 @apart

@@ -9,7 +9,7 @@ With the factorization of the mass matrix dof by dof (:mod:`.factorization`), fo
 z of a row lives on the paths from its two bodies to the root: G couples rows that have dofs in common, and nothing but
 the backward sweep along those paths is needed for it. Order and fill of the factor are lists of the block.
 
-    (G + rho) dsigma = a u + b,   sigma += dsigma,   y -= z^T dsigma / D         three times
+    r = a u + b,   (G + rho) dsigma = r,   sigma += dsigma,   r -= G dsigma         three times;  y -= z^T sigma / D
 
 the proximal refinement: where rows are redundant sigma is one of many, a^T sigma and u are exact. rho is a small part
 of the diagonal of G, so no rank is decided, and what is left of a u + b falls by rho / (g + rho) each time, g an
@@ -20,8 +20,8 @@ the margin of the machine is negative where it is not.
 from .constraint_layout import (
     AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, LOCKS,
     N_A, N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON,
-    P_COUNT, P_OTHER, R_DENSE, R_G, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, Z_ENTRY, Z_LIST, a_at,
-    constraint_row, dofs_at, factor_at, head, scalar_row, sweep_row, type_row, z_at, zero_at,
+    P_COUNT, P_OTHER, R_DENSE, R_G, R_LEFT, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, Z_ENTRY, Z_LIST, a_at,
+    constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at, sweep_row, type_row, z_at, zero_at,
 )
 from .jit import apart, inline
 from .layout import (
@@ -86,7 +86,7 @@ def forth(block, u, work):
 # ---- G and its factor ----
 @apart
 def put_half_solutions(block, work):
-    """z of all rows."""
+    """z and z / D of all rows."""
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         count = whole(block, row + N_OWN_ROWS)
@@ -99,6 +99,7 @@ def put_half_solution(block, row, r, s, work):
     """z of the r-th and s-th row of a constraint, leaves first: while one waits, the other goes on."""
     list_at, n_z, n_a = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + N_A)
     a, out = a_at(block) + whole(block, row + AT_COEFFICIENTS), z_at(block) + whole(block, row + AT_Z)
+    scaled = scaled_z_at(block) + whole(block, row + AT_Z)
     sweep, dofs, first = sweep_row(block, 0), dofs_at(block), coordinate_row(block, 0) + BEFORE
     for t in range(n_z):
         at = sweep + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
@@ -112,32 +113,35 @@ def put_half_solution(block, row, r, s, work):
         x, y = -dot6(e, F), -dot6(e, H)
         if own >= 0:
             x, y = x + get(work, a + r * n_a + own), y + get(work, a + s * n_a + own)
+        d = get(work, dof + DOF_D)
         put(work, out + r * n_z + t, x)
         put(work, out + s * n_z + t, y)
+        put(work, scaled + r * n_z + t, x * d)
+        put(work, scaled + s * n_z + t, y * d)
         pass_on(b, dof, sweep + D_PHI, F, x, work)
         pass_on(b, dof, sweep + D_BESIDE, H, y, work)
 
 
 @apart
 def put_gram(block, work):
-    """G in the place of its factor: rows of constraints, columns up to the diagonal; fill is zero."""
+    """G: rows of constraints, columns up to the diagonal; zero where the factor fills in."""
+    gram = gram_at(block)
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        width = whole(block, row + N_COLUMNS)
-        for r in range(whole(block, row + N_OWN_ROWS)):
-            at = factor_row(block, row, r)
-            for k in range(width):
-                put(work, at + k, 0.0)
+        first, last = row_of(block, row, 0), row_of(block, row, whole(block, row + N_OWN_ROWS))
+        for k in range(first, last):
+            put(work, gram + k, 0.0)
         list_at = whole(block, row + PAIR_LIST)
         for pair in range(whole(block, row + N_PAIRS)):
             put_products(block, row, list_at + pair * PAIR, work)
 
 
 @inline
-def factor_row(block, row, r):
-    """Where the r-th row of a constraint is in the factor: its columns, those of its own rows before it, the pivot."""
+def row_of(block, row, r):
+    """Where the r-th row of a constraint begins in G and its factor: its columns, those of its own rows before it, the
+    diagonal."""
     width = whole(block, row + N_COLUMNS)
-    return factor_at(block) + whole(block, row + AT_L) + r * width + r * (r + 1) // 2
+    return whole(block, row + AT_L) + r * width + r * (r + 1) // 2
 
 
 @apart
@@ -145,31 +149,37 @@ def put_products(block, row, pair, work):
     """G between the rows of a constraint and those of another, or its own."""
     other, common = constraint_row(block, whole(block, pair + P_OTHER)), whole(block, pair + P_COMMON)
     count, n_z, n_other = whole(block, pair + P_COUNT), whole(block, row + N_Z), whole(block, other + N_Z)
-    z, x = z_at(block) + whole(block, row + AT_Z), z_at(block) + whole(block, other + AT_Z)
-    list_at, pivots, zero = whole(block, row + Z_LIST), dofs_at(block) + DOF_D, get(work, zero_at(block))
-    own, columns, column = other == row, whole(block, other + N_OWN_ROWS), whole(block, pair + P_COLUMN)
+    z, x = scaled_z_at(block) + whole(block, row + AT_Z), z_at(block) + whole(block, other + AT_Z)
+    gram, zero, column = gram_at(block), get(work, zero_at(block)), whole(block, pair + P_COLUMN)
+    own, columns = other == row, whole(block, other + N_OWN_ROWS)
     for r in range(whole(block, row + N_OWN_ROWS)):
-        at, last = factor_row(block, row, r) + column, r if own else columns - 1
+        at, last = gram + row_of(block, row, r) + column, r if own else columns - 1
         for s in range(0, last + 1, 2):  # two sums at a time, as each addition waits for the one before
             left, right, beside = zero, zero, min(s + 1, last)
-            for k in range(count):
-                i, j = whole(block, common + 2 * k), whole(block, common + 2 * k + 1)
-                part = get(work, z + r * n_z + i) * get(work, pivots + whole(block, list_at + i * Z_ENTRY) * DOF_ROW)
-                left = left + part * get(work, x + s * n_other + j)
-                right = right + part * get(work, x + beside * n_other + j)
+            if own:  # all dofs are common ones
+                for k in range(count):
+                    part = get(work, z + r * n_z + k)
+                    left = left + part * get(work, x + s * n_z + k)
+                    right = right + part * get(work, x + beside * n_z + k)
+            else:
+                for k in range(count):
+                    i, j = whole(block, common + 2 * k), whole(block, common + 2 * k + 1)
+                    part = get(work, z + r * n_z + i)
+                    left = left + part * get(work, x + s * n_other + j)
+                    right = right + part * get(work, x + beside * n_other + j)
             put(work, at + beside, right)
             put(work, at + s, left)
 
 
 @apart
 def put_factor(block, work):
-    """G + rho = L D L^T, row by row; D has its place with the rows, L that of G."""
-    m, rho = head(block, N_ROWS), RHO_OF_LOCKING if head(block, LOCKS) != 0 else RHO
+    """G + rho = L D L^T, row by row; 1 / D has its place with the rows."""
+    m, rho, gram = head(block, N_ROWS), RHO_OF_LOCKING if head(block, LOCKS) != 0 else RHO, gram_at(block)
     mean = get(work, zero_at(block))
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         for r in range(whole(block, row + N_OWN_ROWS)):
-            mean = mean + get(work, factor_row(block, row, r) + whole(block, row + N_COLUMNS) + r) * (1.0 / m)
+            mean = mean + get(work, gram + row_of(block, row, r) + whole(block, row + N_COLUMNS) + r) * (1.0 / m)
     for k in range(m):
         put(work, scalar_row(block, k) + R_DENSE, 0.0)
     for c in range(head(block, N_CONSTRAINTS)):
@@ -181,109 +191,141 @@ def put_factor(block, work):
 @apart
 def put_factor_row(block, row, r, rho, mean, work):
     """One row: x_j = G_ij - sum over k of L_jk x_k,  L_ij = x_j / D_j,  D_i = G_ii + rho - sum over j of L_ij x_j."""
-    width, first, at = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW), factor_row(block, row, r)
-    rows, list_at = scalar_row(block, 0), whole(block, row + COLUMN_LIST)
-    pivot = get(work, at + width + r)
+    width, first, place = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW), row_of(block, row, r)
+    rows, list_at, factor = scalar_row(block, 0), whole(block, row + COLUMN_LIST), factor_at(block)
+    at, G = factor + place, gram_at(block) + place
+    own, before = rows + first * SCALAR_ROW, factor + row_of(block, row, 0)
+    pivot = get(work, G + width + r)
     pivot = pivot + (rho * pivot + (rho * rho * mean + FLOOR))
-    for t in range(width + r):
-        j = whole(block, list_at + t) if t < width else first + t - width
-        x = get(work, at + t) - product(block, j, rows, work)
+    for t in range(width):
+        j = whole(block, list_at + t)
+        x = get(work, G + t) - product(block, j, rows, work)
         put(work, rows + j * SCALAR_ROW + R_DENSE, x)
+    for s in range(r):
+        x = get(work, G + width + s) - partial_product(block, before, width, s, list_at, rows, own, work)
+        put(work, own + s * SCALAR_ROW + R_DENSE, x)
+        before = before + width + s + 1
     for t in range(width + r):
-        j = rows + (whole(block, list_at + t) if t < width else first + t - width) * SCALAR_ROW
+        j = rows + whole(block, list_at + t) * SCALAR_ROW if t < width else own + (t - width) * SCALAR_ROW
         x = get(work, j + R_DENSE)
         l = x * get(work, j + R_PIVOT)
         pivot = pivot - l * x
         put(work, at + t, l)
         put(work, j + R_DENSE, 0.0)
-    put(work, rows + (first + r) * SCALAR_ROW + R_PIVOT, 1.0 / pivot)
+    put(work, own + r * SCALAR_ROW + R_PIVOT, 1.0 / pivot)
 
 
 @inline
 def product(block, k, rows, work):
     """sum over the columns j of row k of L_kj times the dense vector."""
     row = constraint_row(block, whole(block, type_row(block, k) + OWNER))
-    first, width = whole(block, row + FIRST_ROW), whole(block, row + N_COLUMNS)
-    list_at = whole(block, row + COLUMN_LIST)
-    at, total = factor_row(block, row, k - first), get(work, zero_at(block))
+    first = whole(block, row + FIRST_ROW)
+    return partial_product(block, factor_at(block) + row_of(block, row, k - first), whole(block, row + N_COLUMNS),
+                           k - first, whole(block, row + COLUMN_LIST), rows, rows + first * SCALAR_ROW, work)
+
+
+@inline
+def partial_product(block, at, width, count, list_at, rows, own, work):
+    """The same for the row of L at `at`: its columns in the list, and its own `count` ones."""
+    total = get(work, zero_at(block))
     for t in range(width):
         total = total + get(work, at + t) * get(work, rows + whole(block, list_at + t) * SCALAR_ROW + R_DENSE)
-    for t in range(k - first):
-        total = total + get(work, at + width + t) * get(work, rows + (first + t) * SCALAR_ROW + R_DENSE)
+    for t in range(count):
+        total = total + get(work, at + width + t) * get(work, own + t * SCALAR_ROW + R_DENSE)
     return total
 
 
 # ---- solving ----
 @apart
 def solve(block, work):
-    """R_SIDE = (G + rho)^-1 R_SIDE."""
-    rows, n = scalar_row(block, 0), head(block, N_CONSTRAINTS)
+    """R_SIDE = (G + rho)^-1 R_LEFT."""
+    rows, n, factor = scalar_row(block, 0), head(block, N_CONSTRAINTS), factor_at(block)
     for c in range(n):
         row = constraint_row(block, c)
-        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW)
-        list_at, at = whole(block, row + COLUMN_LIST), factor_row(block, row, 0)
+        width, own = whole(block, row + N_COLUMNS), rows + whole(block, row + FIRST_ROW) * SCALAR_ROW
+        list_at, at = whole(block, row + COLUMN_LIST), factor + row_of(block, row, 0)
         for r in range(whole(block, row + N_OWN_ROWS)):
-            x = get(work, rows + (first + r) * SCALAR_ROW + R_SIDE)
+            x = get(work, own + r * SCALAR_ROW + R_LEFT)
             for t in range(width):
                 x = x - get(work, at + t) * get(work, rows + whole(block, list_at + t) * SCALAR_ROW + R_SIDE)
             for t in range(r):
-                x = x - get(work, at + width + t) * get(work, rows + (first + t) * SCALAR_ROW + R_SIDE)
-            put(work, rows + (first + r) * SCALAR_ROW + R_SIDE, x)
+                x = x - get(work, at + width + t) * get(work, own + t * SCALAR_ROW + R_SIDE)
+            put(work, own + r * SCALAR_ROW + R_SIDE, x)
             at = at + width + r + 1
     for k in range(head(block, N_ROWS)):
         at = rows + k * SCALAR_ROW
         put(work, at + R_SIDE, get(work, at + R_SIDE) * get(work, at + R_PIVOT))
     for c in range(n - 1, -1, -1):
         row = constraint_row(block, c)
-        width, first = whole(block, row + N_COLUMNS), whole(block, row + FIRST_ROW)
+        width, own = whole(block, row + N_COLUMNS), rows + whole(block, row + FIRST_ROW) * SCALAR_ROW
         list_at = whole(block, row + COLUMN_LIST)
         for r in range(whole(block, row + N_OWN_ROWS) - 1, -1, -1):
-            at, x = factor_row(block, row, r), get(work, rows + (first + r) * SCALAR_ROW + R_SIDE)
+            at, x = factor + row_of(block, row, r), get(work, own + r * SCALAR_ROW + R_SIDE)
             for t in range(width):
                 out = rows + whole(block, list_at + t) * SCALAR_ROW + R_SIDE
                 put(work, out, get(work, out) - get(work, at + t) * x)
             for t in range(r):
-                out = rows + (first + t) * SCALAR_ROW + R_SIDE
+                out = own + t * SCALAR_ROW + R_SIDE
                 put(work, out, get(work, out) - get(work, at + width + t) * x)
 
 
 @apart
 def refine(block, right, work):
     """sigma so that a u + (what is at place `right` of the rows) is zero for the corrected y."""
-    for k in range(head(block, N_ROWS)):
-        put(work, scalar_row(block, k) + R_SIGMA, 0.0)
+    rows, m = scalar_row(block, 0), head(block, N_ROWS)
+    for k in range(m):
+        put(work, rows + k * SCALAR_ROW + R_SIGMA, 0.0)
+    put_residuals(block, right, work)
     rounds = ROUNDS_OF_LOCKING if head(block, LOCKS) != 0 else ROUNDS
     for n in range(rounds):
-        put_residuals(block, right, n == 0, work)
+        if n > 0:
+            subtract_products(block, work)
         if n == rounds - 1 and right != R_G:  # positions may be far from each other
             put_conflicts(block, work)
         solve(block, work)
-        correct(block, work)
+        for k in range(m):
+            at = rows + k * SCALAR_ROW
+            put(work, at + R_SIGMA, get(work, at + R_SIGMA) + get(work, at + R_SIDE))
+    correct(block, work)
 
 
 @apart
-def put_residuals(block, right, sizes, work):
-    """R_SIDE = z y + what is at place `right` of each row; the sum of the sizes of these terms if that is asked for."""
+def put_residuals(block, right, work):
+    """R_LEFT = z y + what is at place `right` of each row, and the sum of the sizes of these terms."""
     rows, zs, ys = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
-        z = zs + whole(block, row + AT_Z)
-        for r in range(whole(block, row + N_OWN_ROWS)):
-            at = rows + (first + r) * SCALAR_ROW
+        list_at, n_z, own = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
+        z, at = zs + whole(block, row + AT_Z), rows + own * SCALAR_ROW
+        for _ in range(whole(block, row + N_OWN_ROWS)):
             total = get(work, at + right)
-            if sizes:
-                size = magnitude(total)
-                for t in range(n_z):
-                    term = get(work, z + t) * get(work, ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP)
-                    total, size = total + term, size + magnitude(term)
-                put(work, at + R_MARGIN, size)
-            else:
-                for t in range(n_z):
-                    y = ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
-                    total = total + get(work, z + t) * get(work, y)
-            put(work, at + R_SIDE, total)
-            z = z + n_z
+            size = magnitude(total)
+            for t in range(n_z):
+                term = get(work, z + t) * get(work, ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP)
+                total, size = total + term, size + magnitude(term)
+            put(work, at + R_LEFT, total)
+            put(work, at + R_MARGIN, size)
+            z, at = z + n_z, at + SCALAR_ROW
+
+
+@apart
+def subtract_products(block, work):
+    """R_LEFT -= G R_SIDE: each number of G below the diagonal serves two rows."""
+    rows, gram = scalar_row(block, 0), gram_at(block)
+    for c in range(head(block, N_CONSTRAINTS)):
+        row = constraint_row(block, c)
+        width, own = whole(block, row + N_COLUMNS), rows + whole(block, row + FIRST_ROW) * SCALAR_ROW
+        list_at, at = whole(block, row + COLUMN_LIST), gram + row_of(block, row, 0)
+        for r in range(whole(block, row + N_OWN_ROWS)):
+            i = own + r * SCALAR_ROW
+            x = get(work, i + R_SIDE)
+            left = get(work, i + R_LEFT) - get(work, at + width + r) * x
+            for t in range(width + r):
+                j = rows + whole(block, list_at + t) * SCALAR_ROW if t < width else own + (t - width) * SCALAR_ROW
+                left = left - get(work, at + t) * get(work, j + R_SIDE)
+                put(work, j + R_LEFT, get(work, j + R_LEFT) - get(work, at + t) * x)
+            put(work, i + R_LEFT, left)
+            at = at + width + r + 1
 
 
 @apart
@@ -294,7 +336,7 @@ def put_conflicts(block, work):
         size = size + get(work, rows + k * SCALAR_ROW + R_MARGIN)
     for k in range(head(block, N_ROWS)):
         at = rows + k * SCALAR_ROW
-        own = CONFLICT * size + FLOOR - magnitude(get(work, at + R_SIDE))
+        own = CONFLICT * size + FLOOR - magnitude(get(work, at + R_LEFT))
         put(work, at + R_MARGIN, own)
         margin = smaller(margin, own)
     put(work, margins_at(block), margin)
@@ -302,21 +344,19 @@ def put_conflicts(block, work):
 
 @apart
 def correct(block, work):
-    """sigma += dsigma,  y -= z^T dsigma / D."""
-    rows, zs, ys, pivots = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y, dofs_at(block) + DOF_D
+    """y -= z^T sigma / D."""
+    rows, zs, ys = scalar_row(block, 0), scaled_z_at(block), sweep_row(block, 0) + D_Y
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
-        list_at, n_z, first = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
-        z = zs + whole(block, row + AT_Z)
-        for r in range(whole(block, row + N_OWN_ROWS)):
-            at = rows + (first + r) * SCALAR_ROW
-            change = get(work, at + R_SIDE)
-            put(work, at + R_SIGMA, get(work, at + R_SIGMA) + change)
-            for t in range(n_z):
-                j = whole(block, list_at + t * Z_ENTRY)
-                y = ys + j * DOF_SWEEP
-                put(work, y, get(work, y) - get(work, z + t) * change * get(work, pivots + j * DOF_ROW))
-            z = z + n_z
+        list_at, n_z, own = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
+        z, at = zs + whole(block, row + AT_Z), rows + own * SCALAR_ROW + R_SIGMA
+        count = whole(block, row + N_OWN_ROWS)
+        for t in range(n_z):
+            y = ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
+            left = get(work, y)
+            for r in range(count):
+                left = left - get(work, z + r * n_z + t) * get(work, at + r * SCALAR_ROW)
+            put(work, y, left)
 
 
 @apart

@@ -4,7 +4,7 @@
     in    F_k += C^T F
 
 Of a hinge by turns about coordinate axes and offsets (:mod:`.turns`), 36 operations less both ways together, of all
-others by their frames. The turns of hinges, or their frames where `turns` is False, are in the workspace already.
+others by their frames. The turns of hinges and the frames of others are in the workspace already.
 """
 
 from .extended import carried, carried_by_chain
@@ -22,15 +22,15 @@ from .world_axes import turned_rows
 
 
 @inline
-def put_carried(block, i, turns, work):
+def put_carried(block, i, work):
     """v and g of node i from those of its parent, as if it stood still; the ground has the row after the last node."""
     c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
     kw, case = work_row(k if k >= 0 else whole(block, N_NODES)), whole(block, c + CASE)
-    if turns and (case == CHAINED or case == CHAINED_LEAF):
+    if case == CHAINED or case == CHAINED_LEAF:
         u, o, g = carried_by_chain(block, c, w, kw, work)
         put_pair(work, w + W_V, (u, o))
         put3(work, w + W_GRAVITY, g)
-    elif turns and case < OTHER:
+    elif case < OTHER:
         u, o, g = carried(block, c, w, kw, True, work)
         put_pair(work, w + W_V, (u, o))
         put3(work, w + W_GRAVITY, g)
@@ -41,13 +41,13 @@ def put_carried(block, i, turns, work):
 
 
 @inline
-def at_parent(block, i, F, turns, work):
+def at_parent(block, i, F, work):
     """C^T F, a force on node i at its parent."""
     c, w, case = node_row(i), work_row(i), whole(block, node_row(i) + CASE)
-    if turns and (case == CHAINED or case == CHAINED_LEAF):
+    if case == CHAINED or case == CHAINED_LEAF:
         F_k = before_turn(block, c, w, shift_force((0.0, 0.0, get(block, c + ALONG_Z)), F), work)
         F_k = shift_force((get(block, c + ALONG_X), 0.0, 0.0), F_k)
-    elif turns and case < OTHER:
+    elif case < OTHER:
         F_k = turn6_z(get(block, c + SPIN), get(block, c + SPIN + 1), before_turn(block, c, w, F, work))
         F_k = shift_force(get3(block, c + PLACE_RHO), F_k)
     else:
@@ -56,11 +56,11 @@ def at_parent(block, i, F, turns, work):
 
 
 @inline
-def add_to_parent(block, i, F, turns, work):
+def add_to_parent(block, i, F, work):
     """Add C^T F to the force PHI of node i's parent, if it has one."""
     k = whole(block, node_row(i) + PARENT)
     if k >= 0:
-        add_to_pair(work, work_row(k) + W_PHI, at_parent(block, i, F, turns, work))
+        add_to_pair(work, work_row(k) + W_PHI, at_parent(block, i, F, work))
 
 
 @inline

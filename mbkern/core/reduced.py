@@ -98,7 +98,7 @@ def put_row_of_any(block, i, a, m, s, J, work):
 def put_leaf_row(block, i, length, F, at, work):
     """F of a node without children along the `length` dofs before it: world axes pay from the second node on."""
     k = whole(block, node_row(i) + PARENT)
-    F_k, first = at_parent(block, i, F, True, work), whole(block, node_row(k) + DEPTH)
+    F_k, first = at_parent(block, i, F, work), whole(block, node_row(k) + DEPTH)
     put_projection(block, node_row(k), F_k, length - first, work, at + first)
     if first > 0:
         put_row(block, k, first, in_world(F_k, k, work), at, work)
@@ -183,33 +183,33 @@ def subtract_drift(block, work):
     put3(work, ground + W_GRAVITY, get3(block, GRAVITY))
     for i in range(n):
         c, w = node_row(i), work_row(i)
-        put_carried(block, i, True, work)
+        put_carried(block, i, work)
         add_drive_rate(block, c, w + W_V, work)
         put_pair(work, w + W_PHI, scale6(-1.0, own_momentum(block, c, get_pair(work, w + W_V))))
     for i in range(n - 1, -1, -1):
         F = get_pair(work, work_row(i) + W_PHI)
         add_projection(block, node_row(i), F, work, speeds_at(block))
-        add_to_parent(block, i, F, True, work)
+        add_to_parent(block, i, F, work)
 
 
 @inline
 def forward(block, q, qdot, pdot, work):
     """Joint speeds, qdot, velocities and momenta of all nodes, root first; then mu and pdot, leaves first."""
     substitute(block, work)
-    carry_momenta(block, q, qdot, pdot, True, work)
+    carry_momenta(block, q, qdot, pdot, work)
 
 
 @inline
-def carry_momenta(block, q, qdot, pdot, turns, work):
-    """The same when the joint speeds are in the workspace; first moments of subtrees and frames are too, or `turns`
-    (:mod:`.passing`)."""
+def carry_momenta(block, q, qdot, pdot, work):
+    """The same when the joint speeds are in the workspace; first moments of subtrees are too, and what :mod:`.passing`
+    needs."""
     n, speeds = whole(block, N_NODES), speeds_at(block)
     ground = work_row(n)
     put_pair(work, ground + W_V, ZERO6)
     put3(work, ground + W_GRAVITY, get3(block, GRAVITY))
     for i in range(n):
         c, w, case = node_row(i), work_row(i), whole(block, node_row(i) + CASE)
-        put_carried(block, i, turns, work)
+        put_carried(block, i, work)
         add_rates(block, c, w + W_V, work, speeds, work)
         add_drive_rate(block, c, w + W_V, work)
         v = get_pair(work, w + W_V)
@@ -222,7 +222,7 @@ def carry_momenta(block, q, qdot, pdot, turns, work):
         c, w = node_row(i), work_row(i)
         v, mu = get_pair(work, w + W_V), get_pair(work, w + W_PHI)
         put_momentum_rates(block, c, v, mu, get3(work, w + W_MOMENT), get3(work, w + W_GRAVITY), pdot)
-        add_to_parent(block, i, mu, turns, work)
+        add_to_parent(block, i, mu, work)
     put_rates(block, q, work, speeds, qdot)
 
 

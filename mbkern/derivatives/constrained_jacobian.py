@@ -19,8 +19,8 @@ from ..core import constants as L
 from ..errors import ModelError, StateError
 from ..inputs import Array
 from ..lazy import cached_property
-from ..model.constraints import UserRows
 from ..workspace import places
+from ..workspace.binding import user_rows
 from .calls import Derivatives
 from .jacobian import AccelerationDerivatives, Jacobian
 
@@ -69,10 +69,6 @@ class ConstrainedDerivatives(Derivatives):
                  need_momenta: Callable[[str], None]) -> None:
         super().__init__(system, runs, run_with, need_momenta)
         self.new: Any = _as_it_is
-        users = [c.name for c in system.model.constraints if isinstance(c, UserRows)]
-        if users:
-            raise ModelError(f"derivatives: not for rows that a function fills ({users[0]!r}): they need its second "
-                             "derivatives; difference quotients of rhs can do it")
 
     @cached_property
     def run(self) -> Callable[..., Any]:
@@ -84,18 +80,16 @@ class ConstrainedDerivatives(Derivatives):
         """See `System.jacobian_rhs`."""
         if chart != "tangent":
             raise ModelError("jacobian_rhs: chart: models with constraints have the chart \"tangent\" alone")
-        if wrench is not None:
-            raise ModelError("jacobian_rhs: not with wrenches on models with constraints yet")
         model, t = self.model, inputs.time(t)
         q, p = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names)
-        force = np.zeros(model.nv) if tau is None else inputs.vector(tau, "tau", model.speed_names)
+        force, force_q = self._loads(q, t, tau, wrench)
         nv = model.nv
         columns = np.empty((2 * nv, 3 * nv))
         for first in range(0, 3 * nv, LANES):
             dq, dp, dtau = (_units(first - part * nv, nv) for part in range(3))
             work = self._duals(t)
-            results = self._call(_RIGHT_SIDE, work, self._moved(q, dq), _dual(p, dp), _dual(force, dtau),
-                                 (model.nq, nv), t)
+            results = self._call(_RIGHT_SIDE, work, self._moved(q, dq), _dual(p, dp),
+                                 _dual(force, dtau + force_q @ dq), (model.nq, nv), t)
             at = places.speeds_at(self.system.block)
             count = min(LANES, 3 * nv - first)
             columns[:nv, first:first + count] = work[at:at + nv, 0, 1:1 + count]
@@ -129,17 +123,15 @@ class ConstrainedDerivatives(Derivatives):
     def accelerations(self, q: ArrayLike, u: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
                       out: Any) -> AccelerationDerivatives:
         """See `System.derivatives_accelerations`."""
-        if wrench is not None:
-            raise ModelError("derivatives_accelerations: not with wrenches on models with constraints yet")
         model, t = self.model, inputs.time(t)
         q, u = inputs.configuration(q, model), inputs.vector(u, "u", model.speed_names)
-        force = np.zeros(model.nv) if tau is None else inputs.vector(tau, "tau", model.speed_names)
+        force, force_q = self._loads(q, t, tau, wrench)
         nv = model.nv
         columns = np.empty((nv, 3 * nv))
         for first in range(0, 3 * nv, LANES):
             dq, du, dtau = (_units(first - part * nv, nv) for part in range(3))
-            results = self._call(_ACCELERATIONS, self._duals(t), self._moved(q, dq), _dual(u, du), _dual(force, dtau),
-                                 (nv, nv), t)
+            results = self._call(_ACCELERATIONS, self._duals(t), self._moved(q, dq), _dual(u, du),
+                                 _dual(force, dtau + force_q @ dq), (nv, nv), t)
             count = min(LANES, 3 * nv - first)
             columns[:, first:first + count] = results[0][:, 0, 1:1 + count]
         parts = [np.ascontiguousarray(columns[:, k * nv:(k + 1) * nv]) for k in range(3)]
@@ -150,6 +142,23 @@ class ConstrainedDerivatives(Derivatives):
             parts = list(answers)
         return AccelerationDerivatives(*parts)
 
+    def _loads(self, q: Array, t: float, tau: ArrayLike | None, wrench: ArrayLike | None) -> tuple[Array, Array]:
+        """Joint forces that do what tau and wrenches do, and their derivative by q: that of what holds the tree."""
+        model = self.model
+        rest = np.zeros(model.nv)
+        force = rest if tau is None else inputs.vector(tau, "tau", model.speed_names)
+        if wrench is None:
+            return force, np.zeros((model.nv, model.nv))
+        wrench, system, tree = inputs.wrenches(wrench, model), self.system, self._tree
+        held = [system.inverse_dynamics(q, rest, rest, t, given) for given in (None, wrench)]
+        by_q = [tree.derivatives_inverse_dynamics(q, rest, rest, t, given).tau_q for given in (None, wrench)]
+        return force + held[0] - held[1], by_q[0] - by_q[1]
+
+    @cached_property
+    def _tree(self) -> System:
+        made: System = lazy.module("system").System(lazy.module("derivatives.constrained").tree_of(self.model))
+        return made
+
     # ---- dual numbers: (n, 1, 1 + LANES), a value and its derivatives --------------------------------------------
     @cached_property
     def _engine(self) -> Callable[..., None]:
@@ -157,6 +166,20 @@ class ConstrainedDerivatives(Derivatives):
             address = lazy.module("core.constrained_engine").engine_of_duals.address
         function: Callable[..., None] = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 8)(address)
         return function
+
+    @cached_property
+    def _block(self) -> Array:
+        """The block of the system; where a function of the user fills rows, with the one that has their derivatives."""
+        block, model = self.system.block, self.model
+        places_of_users = user_rows(model, block)
+        if places_of_users:
+            block = block.copy()
+            with lazy.module("waits").task("jacobian_rhs"):
+                self._moved_rows = [lazy.module("user_rows").moved_rows_callback(c.f, c.rows, model.nq, model.nv)
+                                    for _, c in places_of_users]
+            for (place, _), made in zip(places_of_users, self._moved_rows, strict=True):
+                block[place] = made.address
+        return block
 
     def _duals(self, t: float) -> Array:
         """A workspace with the drive values of time t."""
@@ -182,12 +205,16 @@ class ConstrainedDerivatives(Derivatives):
               ) -> tuple[Array, Array]:
         """Both results of an action of the engine."""
         out = tuple([np.zeros((size, 1, 1 + LANES)) for size in sizes])
-        block = self.system.block
+        block = self._block
         self._engine(action, block.ctypes.data, work.ctypes.data, q.ctypes.data, x.ctypes.data, tau.ctypes.data,
                      out[0].ctypes.data, out[1].ctypes.data)
         at = places.margins_at(block)
         if not (work[at:at + int(block[L.N_NODES]), 0, 0] > 0.0).all():
-            raise explain.singular(self.model, block, np.ascontiguousarray(work[:, 0, 0]), t)
+            values = np.ascontiguousarray(work[:, 0, 0])
+            asked = explain.asked_of_rows(self.model, block, values)
+            if asked is not None:  # dual numbers lie there in an order of their own
+                asked[:] = q[:, 0, 0]
+            raise explain.singular(self.model, block, values, t)
         return out[0], out[1]
 
 

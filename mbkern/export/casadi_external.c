@@ -1,4 +1,5 @@
-/* A function for CasADi around an exported library: (q, p, tau, t) -> (qdot, pdot), and its Jacobian in closed form.
+/* A function for CasADi around an exported library: (q, p, tau, t) -> (qdot, pdot), its Jacobian in closed form, and,
+ * where PRODUCTS says so, that matrix times a direction and its transpose times weights without the matrix.
  * The interface is that of casadi.external. Sizes come from external.h, which is written for each function. */
 #include <math.h>
 #include "external.h"
@@ -54,6 +55,15 @@ EXPORT int FUNCTION(const double **arg, double **res, casadi_int *iw, double *w,
     return rates(arg, arg[T] ? arg[T][0] : 0.0, qdot, pdot, zeros, w);
 }
 
+/* slopes of qdot and pdot by time, 2 NV numbers, by central differences; `zeros` has room for 6 NV numbers */
+static int slopes(const double **arg, double t, double *out, double *zeros, double *work) {
+    double h = 1e-6 * (1.0 + fabs(t)), *low = zeros + 2 * NV, *high = zeros + 4 * NV;
+    int i, status = rates(arg, t - h, low, low + NV, zeros, work);
+    if (status == 0) status = rates(arg, t + h, high, high + NV, zeros, work);
+    for (i = 0; i < 2 * NV && status == 0; i++) out[i] = (high[i] - low[i]) / (2.0 * h);
+    return status;
+}
+
 /* ---- the Jacobian: for each result, by each argument; columns one after another ---- */
 EXPORT casadi_int JAC(_n_in)(void) { return 6; }
 EXPORT casadi_int JAC(_n_out)(void) { return 8; }
@@ -94,14 +104,77 @@ EXPORT int JACOBIAN(const double **arg, double **res, casadi_int *iw, double *w,
         for (j = 0; j < NV && out; j++)
             for (i = 0; i < NV; i++) out[j * NV + i] = A[(NV * (block / 2) + i) * 2 * NV + NV * (block % 2) + j];
     }
-    if (DRIVEN && status == 0 && (res[3] || res[7])) { /* by central differences */
-        double h = 1e-6 * (1.0 + fabs(t)), *low = zeros + 2 * NV, *high = zeros + 4 * NV;
-        status = rates(arg, t - h, low, low + NV, zeros, w);
-        if (status == 0) status = rates(arg, t + h, high, high + NV, zeros, w);
+    if (DRIVEN && status == 0 && (res[3] || res[7])) {
+        status = slopes(arg, t, A, zeros, w);
         for (i = 0; i < NV && status == 0; i++) {
-            if (res[3]) res[3][i] = (high[i] - low[i]) / (2.0 * h);
-            if (res[7]) res[7][i] = (high[NV + i] - low[NV + i]) / (2.0 * h);
+            if (res[3]) res[3][i] = A[i];
+            if (res[7]) res[7][i] = A[NV + i];
         }
     }
     return status;
 }
+
+#if PRODUCTS
+/* ---- products: arguments, results, then a direction of the arguments or weights of the results ---- */
+#define FWD(name) JOIN(FORWARD, name)
+#define ADJ(name) JOIN(REVERSE, name)
+enum { DQ = 6, DP, DTAU, DT, W_QDOT = 6, W_PDOT };
+
+EXPORT casadi_int FWD(_n_in)(void) { return 10; }
+EXPORT casadi_int FWD(_n_out)(void) { return 2; }
+EXPORT const casadi_int *FWD(_sparsity_in)(casadi_int i) {
+    return i < 0 || i > 9 ? 0 : i == T || i == DT ? ONE : VECTOR;
+}
+EXPORT const casadi_int *FWD(_sparsity_out)(casadi_int i) { return i == 0 || i == 1 ? VECTOR : 0; }
+EXPORT int FWD(_work)(casadi_int *arg, casadi_int *res, casadi_int *iw, casadi_int *w) {
+    if (arg) *arg = 10;
+    if (res) *res = 2;
+    if (iw) *iw = 0;
+    if (w) *w = WORK + 12 * NV;
+    return 0;
+}
+EXPORT int FORWARD(const double **arg, double **res, casadi_int *iw, double *w, int mem) {
+    double *zeros = w + WORK, *slope = zeros + 6 * NV, *du = slope + 2 * NV, *dpdot = du + NV, *rest = dpdot + NV;
+    double t = arg[T] ? arg[T][0] : 0.0, dt = arg[DT] ? arg[DT][0] : 0.0;
+    int i, status = MODEL(jvp)(t, 1, given(arg[Q], zeros), given(arg[P], zeros + NV), given(arg[DQ], rest),
+                               given(arg[DP], rest + NV), 0, du, dpdot, w);
+    (void)iw; (void)mem;
+    for (i = 0; i < 2 * NV; i++) slope[i] = 0.0;
+    if (DRIVEN && status == 0 && dt != 0.0) status = slopes(arg, t, slope, zeros, w);
+    for (i = 0; i < NV && status == 0; i++) {
+        if (res[0]) res[0][i] = du[i] + dt * slope[i];
+        if (res[1]) res[1][i] = dpdot[i] + (arg[DTAU] ? arg[DTAU][i] : 0.0) + dt * slope[NV + i];
+    }
+    return status;
+}
+
+EXPORT casadi_int ADJ(_n_in)(void) { return 8; }
+EXPORT casadi_int ADJ(_n_out)(void) { return 4; }
+EXPORT const casadi_int *ADJ(_sparsity_in)(casadi_int i) { return i < 0 || i > 7 ? 0 : i == T ? ONE : VECTOR; }
+EXPORT const casadi_int *ADJ(_sparsity_out)(casadi_int i) { return i < 0 || i > 3 ? 0 : i == T ? ONE : VECTOR; }
+EXPORT int ADJ(_work)(casadi_int *arg, casadi_int *res, casadi_int *iw, casadi_int *w) {
+    if (arg) *arg = 8;
+    if (res) *res = 4;
+    if (iw) *iw = 0;
+    if (w) *w = WORK + 12 * NV;
+    return 0;
+}
+EXPORT int REVERSE(const double **arg, double **res, casadi_int *iw, double *w, int mem) {
+    double *zeros = w + WORK, *slope = zeros + 6 * NV, *gq = slope + 2 * NV, *gp = gq + NV, *rest = gp + NV, by_t = 0.0;
+    double t = arg[T] ? arg[T][0] : 0.0;
+    const double *a = given(arg[W_QDOT], rest), *b = given(arg[W_PDOT], rest + NV);
+    int i, status = MODEL(vjp)(t, 1, given(arg[Q], zeros), given(arg[P], zeros + NV), a, b, 0, gq, gp, w);
+    (void)iw; (void)mem;
+    for (i = 0; i < NV && status == 0; i++) {
+        if (res[Q]) res[Q][i] = gq[i];
+        if (res[P]) res[P][i] = gp[i];
+        if (res[TAU]) res[TAU][i] = b[i];
+    }
+    if (DRIVEN && status == 0 && res[T]) {
+        status = slopes(arg, t, slope, zeros, w);
+        for (i = 0; i < NV && status == 0; i++) by_t += a[i] * slope[i] + b[i] * slope[NV + i];
+    }
+    if (res[T]) res[T][0] = by_t;
+    return status;
+}
+#endif

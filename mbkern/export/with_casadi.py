@@ -1,4 +1,9 @@
-"""A right-hand side for CasADi: an external function with its exact Jacobian, usable in `nlpsol`, `integrator`, ..."""
+"""A right-hand side for CasADi: an external function with its exact derivatives, for `nlpsol`, `integrator`, ...
+
+CasADi asks an external function for its whole Jacobian, or for products of it with directions (`fwd1_...`) and weights
+(`adj1_...`), whichever its heuristics find cheaper: n directions go by the Jacobian where n is more than `jac_penalty`
+times the number of arguments. A product costs some 2.5 right-hand sides, the Jacobian as much as FEW of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from typing import Any
 
 from .. import files
 from ..errors import ExportError
+from ..model.checks import flag
 from ..system import System
 from ..workspace.binding import drives_of
 from . import linking
@@ -15,10 +21,11 @@ from .library import Maker, check_momenta, chosen_operations, prefix_of
 from .targets import Target, target_named
 
 SOURCE = Path(__file__).with_name("casadi_external.c")
+FEW = 3  # directions that go one by one
 
 
-def casadi(system: System, path: Any = None, *, target: str = "native") -> Any:
-    """The right-hand side as a CasADi function (q, p, tau, t) -> (qdot, pdot), with its Jacobian in closed form.
+def casadi(system: System, path: Any = None, *, target: str = "native", products: bool = False) -> Any:
+    """The right-hand side as a CasADi function (q, p, tau, t) -> (qdot, pdot), with derivatives in closed form.
 
     Parameters
     ----------
@@ -31,6 +38,10 @@ def casadi(system: System, path: Any = None, *, target: str = "native") -> Any:
         again in any process, also without mbkern. By default a file that the system removes.
     target : str
         The processor, as in `library`.
+    products : bool
+        Whether products with single directions and weights (`jvp`, `vjp`) have machine code of their own, in O(N),
+        beside the Jacobian: for single shooting and sensitivities of integrators. Without it they go by the Jacobian,
+        which is as exact, and the export compiles less. With closed loops they always do.
 
     Returns
     -------
@@ -63,18 +74,20 @@ def casadi(system: System, path: Any = None, *, target: str = "native") -> Any:
     if not compiler:
         raise ExportError(f"no C compiler found for {goal.triple}, which builds the function for CasADi: install one, "
                           "or name it in the environment variable CC")
-    maker = Maker(system, f"{name}_model", goal, chosen_operations(("rhs", "jacobian_rhs"), model), False, [])
+    products = flag(products, "products", ExportError) and not model.constraints
+    operations = ("rhs", "jacobian_rhs", *(("jvp", "vjp") if products else ()))
+    maker = Maker(system, f"{name}_model", goal, chosen_operations(operations, model), False, [])
     code = maker.code()
     made = place.parent / f"lib{name}{goal.suffix}"
-    files.write(made, _compiled(compiler, goal, maker, name, code), "export.casadi")
-    function = library.external(name, str(made.resolve()))
+    files.write(made, _compiled(compiler, goal, maker, name, code, products), "export.casadi")
+    function = library.external(name, str(made.resolve()), {"jac_penalty": FEW / (3 * model.nv + 1)})
     if path is None and goal.suffix == ".so":  # a library that is loaded needs no file
         made.unlink()
         place.parent.rmdir()
     return function
 
 
-def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code: bytes) -> bytes:
+def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code: bytes, products: bool) -> bytes:
     """The shared library."""
     nv = maker.model.nv
     columns = ", ".join(map(str, range(nv + 1)))
@@ -83,7 +96,8 @@ def _compiled(compiler: list[str], target: Target, maker: Maker, name: str, code
     comma = ", " if nv else ""
     header = "\n".join([
         f'#include "{maker.prefix}.h"', f"#define MODEL(name) {maker.prefix}_##name", f"#define FUNCTION {name}",
-        f"#define JACOBIAN jac_{name}", f"#define NV {nv}", f"#define WORK {maker.total}",
+        f"#define JACOBIAN jac_{name}", f"#define FORWARD fwd1_{name}", f"#define REVERSE adj1_{name}",
+        f"#define PRODUCTS {int(products)}", f"#define NV {nv}", f"#define WORK {maker.total}",
         f"#define DRIVEN {int(bool(drives_of(maker.model)))}", f"#define LOOPS {int(bool(maker.model.constraints))}",
         f"static const long long int IDENTITY[] = {{{nv}, {nv}, {columns}{comma}{rows}}};",
         f"static const long long int EMPTY[] = {{{nv}, {nv}, {empty}}};",

@@ -20,7 +20,7 @@ from .options import Integrator
 from .problem import problem_of
 from .solution import DenseOutput, Solution
 from .stiffness import hint
-from .tangents import Tangents, first_tangents, in_tangents
+from .tangents import Tangents, first_tangents, in_tangents, increments
 from .work import Loads
 
 if TYPE_CHECKING:
@@ -67,14 +67,19 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     if model.constraints:
         begins = with_momenta(system, q0, p0, t0)
         system.check_consistent(begins[:model.nq], begins[model.nq:], t0)
-    columns = None if tangent is False or tangent is None else first_tangents(system, tangent, q0, control_step)
+    wanted = tangent is not False and tangent is not None
+    deviations = None  # of a machine with constraints, which are carried along when the run is done
+    if wanted and model.constraints:
+        lazy.module("integrate.closed_tangents").refuse_functions(tau, wrench)
+        deviations = increments(system, tangent, control_step)
+    columns = first_tangents(system, tangent, q0, control_step) if wanted and deviations is None else None
     run = (lend(system, method, wrench is not None, gauge, project) if columns is None
            else Run(problem_of(system, wrenches=wrench is not None), method))
     frame = run.problem.alive
     if tau is not None or wrench is not None:
         frame.load(None if controller is not None else tau, wrench)
     run.prepare(t0, t_end, step=size, n_steps=n_steps, rtol=relative, atol=absolute, max_step=longest, times=times,
-                save_every=every, dense=dense, events=watched)
+                save_every=every, dense=dense or deviations is not None, events=watched)
     if columns is not None:
         rows = times.size if times is not None else n_steps // every + 2
         run.carry(Tangents(system, run, columns, rows if times is not None or n_steps else 0))
@@ -103,7 +108,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
         record.event_y = [shown(run.problem, *rows, settle=False)
                           for rows in zip(record.event_t, record.event_y, strict=True)]
     dense_output = None
-    if dense:
+    if dense or deviations is not None:
         bounds = joined(record.dense_t, 2)
         dense_output = DenseOutput(run.plan.copy(), bounds[:, 0].copy(), bounds[:, 1].copy(),
                                    joined(record.dense_r, run.dense_r.shape[1]))
@@ -122,8 +127,12 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
         kept = in_tangents(model, y[:, :model.nq], kept)
     else:
         give_back(system, run, loads)
-    return Solution(system, method.name, t, y, outcome.status, message, run.counts, crossings, dense_output, loads,
-                    t_last, outcome.cause, kept)
+    solution = Solution(system, method.name, t, y, outcome.status, message, run.counts, crossings, dense_output, loads,
+                        t_last, outcome.cause, kept)
+    if deviations is not None:
+        solution._tangent = lazy.module("integrate.closed_tangents").tangents_along(solution, deviations, tau, wrench)
+        solution._dense = dense_output if dense else None
+    return solution
 
 
 def begin(system: System, run: Run, q0: Any, p0: Any, controller: Controller | None, short: bool = False) -> int:

@@ -328,7 +328,8 @@ class Solution:
         With ``tangent=True`` these are state-transition matrices Phi: a small change (d, dp) of the first state becomes
         Phi (d, dp). Quaternions, and positions of free joints, change along their tangents, see
         `mbkern.derivatives.Jacobian`. They are the exact derivatives of the steps that the run has taken, the sizes of
-        the steps kept as they are.
+        the steps kept as they are. With constraints they solve the variational equation along the run instead, and
+        are meant for changes that satisfy the constraints.
 
         Examples
         --------

@@ -87,6 +87,16 @@ class Tangents:
 def first_tangents(system: System, tangent: Any, q0: Any, control_step: Any) -> Array:
     """The tangents at the beginning, in coordinates, from True or a matrix (2 nv, k)."""
     model = system.model
+    columns = increments(system, tangent, control_step)
+    q = inputs.configuration(q0, model, "q0").copy()
+    for at in model.quaternion_offsets:
+        q[at:at + 4] /= np.linalg.norm(q[at:at + 4])
+    return in_coordinates(model, q, columns)
+
+
+def increments(system: System, tangent: Any, control_step: Any) -> Array:
+    """The same as tangents (2 nv, k)."""
+    model = system.model
     lazy.module("variational").needs_momenta(system.variable, "tangent")
     if control_step is not None:
         raise StateError("tangent: joint forces of a controller in Python (control_step) have no derivative; give tau "
@@ -101,10 +111,7 @@ def first_tangents(system: System, tangent: Any, q0: Any, control_step: Any) -> 
         columns = inputs.real_array(tangent, "tangent", shape, "increments (tangent of q, p) as columns")
         if not np.isfinite(columns).all():
             raise StateError("tangent: expected finite numbers")
-    q = inputs.configuration(q0, model, "q0").copy()
-    for at in model.quaternion_offsets:
-        q[at:at + 4] /= np.linalg.norm(q[at:at + 4])
-    return in_coordinates(model, q, columns)
+    return columns
 
 
 def unit_state(system: System, q0: Any, p0: Any, what: str) -> Array:
@@ -172,6 +179,9 @@ def symplectic_error(solution: Solution) -> float:
     if loads.wrench is not None and not functions:
         functions = ["wrench"]
     refuse_dissipation(model, functions, "symplectic_error")
+    if model.constraints:
+        raise StateError("symplectic_error: with constraints the invariant form is that of the motion on them, and of "
+                         "the columns of a tangent only those that satisfy them have it")
     if model.quaternion_offsets.size:
         raise StateError("symplectic_error: momenta of ball and free joints are in body axes, where the invariant form "
                          "is not constant; describe the machine with rotations and translations (mb.euler_ball)")

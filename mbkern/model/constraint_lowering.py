@@ -144,7 +144,7 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
     nq, nv = len(coordinates), len(tree.node_of)
     given = max([len(spec.rows) * (2 * nv + 3) for spec in specs if spec.form == K.USER], default=0)
     parts = [(block[L.N_NODES] + 1) * K.NODE_PLACE, n * K.FRAMES, m * K.SCALAR_ROW, used["a"], used["a"],
-             used["z"], used["l"]]
+             used["z"], used["z"], used["l"], used["l"]]
     first = _layout.scratch_at(block)
     begins = np.cumsum([first + _layout.scratch_size(block), *parts]).astype(np.int64).tolist()
     head = [n, m, used["a"], used["z"], used["l"], at_objects, at_types, 3 * nq + 2 * given if given else 0, first,

@@ -30,6 +30,19 @@ def test_all_is_everything():
     assert {job.name for job in jobs if job.machine == "hinges"} == {"rhs", "rhs_batch", "simulate_batch"}
 
 
+def test_every_operation_gets_arrays_that_fit():
+    """What `--all` calls each of them with: one row, vectors of the model's sizes; nothing where that will do."""
+    system = mb.System(zoo.random_tree(5, seed=1))
+    for name, operation in OPERATIONS.items():
+        given = warming.neutral_inputs(system, name)
+        for argument, value in zip(operation.inputs, given, strict=True):
+            if value is None:
+                assert argument.optional, (name, argument.name)
+            else:
+                wanted = argument.shape_for(system.model, 1)
+                assert value.shape == wanted or value.shape == (1, *wanted), (name, argument.name)
+
+
 @pytest.mark.parametrize("make", [zoo.chain, zoo.four_bar])
 def test_names_are_those_of_system_warmup(make):
     model = make(2) if make is zoo.chain else make()

@@ -35,3 +35,36 @@ def test_accelerations_at_rest():
         errors.append(np.abs(data.qacc - ours).max() / np.abs(ours).max())
     assert errors[2] < 1e-3
     np.testing.assert_allclose([errors[0] / errors[1], errors[1] / errors[2]], 10.0, rtol=0.2)
+
+
+FOUR_BAR = """
+<mujoco><option gravity="0 0 -9.81" integrator="RK4" timestep="1e-4" tolerance="1e-16" iterations="100"/>
+<worldbody>
+  <body name="crank"><joint name="crank" axis="0 1 0"/><geom size="0.1" pos="0 0 0.25" contype="0"/>
+    <body name="coupler" pos="0 0 0.5"><joint name="coupler" axis="0 1 0"/>
+      <geom size="0.1" pos="0.5 0 0.25" contype="0"/></body></body>
+  <body name="rocker" pos="1.2 0 0"><joint name="rocker" axis="0 1 0"/>
+    <geom size="0.1" pos="-0.1 0 0.5" contype="0"/></body>
+</worldbody><equality>
+  <connect body1="coupler" body2="rocker" anchor="1 0 0.5" solimp="0.9999 0.9999 1" solref="TIME 1"/>
+</equality></mujoco>
+"""
+
+
+def motion(time_constant, end):
+    """Where MuJoCo's four-bar is; its loop is a spring and damper of that time constant."""
+    theirs = mujoco.MjModel.from_xml_string(FOUR_BAR.replace("TIME", str(time_constant)))
+    data = mujoco.MjData(theirs)
+    for _ in range(round(end / theirs.opt.timestep)):
+        mujoco.mj_step(theirs, data)
+    return data.qpos
+
+
+def test_motion_as_the_spring_becomes_stiff():
+    """adot u, which MuJoCo leaves out, is a force that the spring balances with a gap of adot u T^2: order 2 in T."""
+    model, end = mb.load_mjcf(FOUR_BAR.replace("TIME", "0.01")), 0.5
+    ours = mb.System(model).simulate(model.neutral(), np.zeros(3), (0.0, end), rtol=1e-11, atol=1e-13, t_eval=[end])
+    assert np.abs(ours.q).max() > 0.4  # it has moved
+    errors = [np.abs(motion(T, end) - ours.q[-1]).max() for T in (8e-3, 4e-3, 2e-3)]
+    assert errors[2] < 1e-8
+    np.testing.assert_allclose([errors[0] / errors[1], errors[1] / errors[2]], 4.0, rtol=0.1)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler on
 def arm():
     model = mb.zoo.chain(3)
     system = mb.System(model, "emh-ldl")
-    return model, system, mb.export.casadi(system)
+    return model, system, mb.export.casadi(system, products=True)
 
 
 def test_values_have_the_bits_of_rhs(arm):
@@ -47,22 +47,42 @@ def test_derivatives(arm):
     assert np.allclose(reverse(np.r_[q, p], tau, s).full().ravel(), by_x.T @ s, rtol=1e-12, atol=1e-12)
 
 
+def test_products_have_code_of_their_own(arm):
+    """One direction and one set of weights go without the Jacobian; all four arguments have their share."""
+    _, system, f = arm
+    assert f.forward(1).class_name() == f.reverse(1).class_name() == "External"
+    rng = np.random.default_rng(2)
+    q, p, tau, dq, dp, dtau, a, b = rng.normal(size=(8, 3))
+    A = system.jacobian_rhs(q, p).matrix
+    du, dpdot = f.forward(1)(q, p, tau, 0.0, *[0] * 2, dq, dp, dtau, 0.7)
+    np.testing.assert_allclose(np.r_[du.full().ravel(), dpdot.full().ravel() - dtau], A @ np.r_[dq, dp], rtol=1e-12)
+    gq, gp, gtau, gt = f.reverse(1)(q, p, tau, 0.0, *[0] * 2, a, b)
+    np.testing.assert_allclose(np.r_[gq.full().ravel(), gp.full().ravel()], A.T @ np.r_[a, b], rtol=1e-12)
+    assert np.array_equal(gtau.full().ravel(), b) and float(gt) == 0.0
+
+
 def test_time_derivative_of_driven_joints():
     b = mb.ModelBuilder()
     b.add_body("bob", joint=[mb.rotate("z", mb.harmonic(0.5, 3.0)), mb.rotate("y")], mass=1.0, com=(0.3, 0, -0.4))
     system = mb.System(b.build(), "emh-ldl")
-    f = mb.export.casadi(system)
+    f = mb.export.casadi(system, products=True)
     t = ca.MX.sym("t")
     slope = ca.Function("S", [t], [ca.jacobian(ca.vertcat(*f([0.4], [0.2], [0.0], t)), t)])
     h = 1e-5
     high, low = (np.concatenate(system.rhs([0.4], [0.2], 0.7 + d)) for d in (h, -h))
-    assert np.allclose(slope(0.7).full().ravel(), (high - low) / (2 * h), rtol=1e-6, atol=1e-8)
+    expected = (high - low) / (2 * h)
+    assert np.allclose(slope(0.7).full().ravel(), expected, rtol=1e-6, atol=1e-8)
+    forward = f.forward(1)([0.4], [0.2], [0.0], 0.7, 0, 0, 0, 0, 0, 2.0)
+    assert np.allclose([float(x) for x in forward], 2.0 * expected, rtol=1e-6, atol=1e-8)
+    by_time = float(f.reverse(1)([0.4], [0.2], [0.0], 0.7, 0, 0, 3.0, -1.0)[3])
+    assert np.allclose(by_time, np.dot([3.0, -1.0], expected), rtol=1e-6, atol=1e-8)
 
 
 def test_file_that_stays(tmp_path):
     system = mb.System(mb.zoo.chain(2), "emh-ldl")
     mb.export.casadi(system, tmp_path / "arm")
     again = ca.external("arm", str(tmp_path / "libarm.so"))
+    assert again.forward(1).class_name() == "MXFunction"  # by the Jacobian
     pdot = again([0.1, 0.2], [0.3, 0.4], [0, 0], 0.0)[1].full().ravel()
     assert np.array_equal(pdot, system.rhs([0.1, 0.2], [0.3, 0.4])[1])
 
@@ -72,7 +92,7 @@ def test_swing_up():
     b = mb.ModelBuilder()
     b.add_body("bob", joint=mb.revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
     system = mb.System(b.build(), "emh-ldl")
-    f, n, h, most = mb.export.casadi(system), 40, 0.075, 3.0  # m g l is 4.9 N m
+    f, n, h, most = mb.export.casadi(system, products=True), 40, 0.075, 3.0  # m g l is 4.9 N m
     opti = ca.Opti()
     x, u = opti.variable(2, n + 1), opti.variable(1, n)
     for k in range(n):
