@@ -84,8 +84,12 @@ REASONS: dict[tuple[str, str], str] = {
     ("analytic/trajectory.py", "way * times < way * segment.t_end"): "the next segment writes the same time again",
     ("integrate/kernels/lane_steps.py", "lane[STEP, k] = h * 0.1"): "any part will do",
     ("integrate/kernels/lane_steps.py", "who[GROWN, k] > 3"): "how often changes may grow before it gives up: any few",
+    ("integrate/kernels/lane_steps.py", "if who[STARTED, k] == 0:"): "where an iteration begins; its end is the same",
     ("integrate/kernels/lane_steps.py", "left = 1"): "whether, not how many",
     ("integrate/kernels/lane_run.py", "wanted += stale"): "whether, not how many",
+    ("core/quasi_ignored.py", "ROUNDING = 2.0**-43"): "any bound between rounding and a force tells the two apart",
+    ("core/quasi_ignored.py", "QUOTIENT_STEP = 2.0**-17"): "any short step",
+    ("core/quasi_ignored.py", "if at < 0:"): "a free joint has three coordinates before its quaternion",
     ("core/lanes.py", "stack_words(10)"): "room for a word more",
     ("core/lanes.py", "integers_at(arguments, 10)"): "room for a word more, and results that nobody looks at",
 }

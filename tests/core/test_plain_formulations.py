@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cases import assert_close
 from plain_quasi import LAYOUT as L
-from plain_quasi import QUASI, connect, view
+from plain_quasi import MODULES, QUASI, connect, view
 
 from mbkern import plain
 
@@ -277,6 +277,24 @@ def test_a_force_along_an_ignored_coordinate_is_seen(name, k, computed):
         assert computed(case)[0] == 0
     finally:
         case.Q[:] = before
+
+
+@pytest.mark.parametrize("name", ["Volterra", "Volterra, free joint"])
+def test_forces_are_measured_by_those_at_work(name, computed):
+    """|Q| + |h| + |p| |v| without ignored speeds, and nothing else: in a tiny machine tiny forces count."""
+    case, kernels = CASES[name], MODULES[5]
+    *_, frame = computed(case)
+    frame[int(frame[L.AT_Q]):][:case.m] *= 1e-9
+    frame[int(frame[L.AT_H]):][:case.m] *= 1e-9
+    v = view(frame, L.AT_V, case.m)
+    v *= 1e-6
+    others = [j for j in range(case.m) if j not in case.ignored]
+    M, fastest = view(frame, L.AT_M, case.m**2).reshape(case.m, case.m), np.abs(v[others]).max()
+    for k in range(len(case.ignored)):
+        first, _, n = kernels.momentum_axes(frame, k, case.q)
+        expected = (np.abs(view(frame, L.AT_Q, case.m)).max() + np.abs(view(frame, L.AT_H, case.m)).max()
+                    + np.abs(M[first:first + n][:, others] * v[others]).max() * fastest)
+        assert kernels.size_of_forces(frame, k, case.q) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("name, row, k", [("Volterra, constraints", 1, 0), ("Volterra, free joint, constraints", 0, 2)])

@@ -300,6 +300,16 @@ def test_output_at_the_ends_alone(times):
     np.testing.assert_array_equal(run.q, whole.q[:, [int(t > 0.0) for t in times]])
 
 
+def test_a_state_that_fails_in_its_first_step_has_its_beginning():
+    def over(t, y):
+        if t > 0.0:
+            raise ValueError
+        return swing(t, y)
+
+    run = Lanes(over, STATES, 1, (0.0, 0.5), "rk4", step=0.1).run()
+    assert (run.status == BAD_STATE).all() and (run.q[:, 0] == STATES[:, :1]).all() and np.isnan(run.q[:, 1]).all()
+
+
 def test_a_function_sees_every_step_or_the_times():
     seen: dict[int, list[float]] = {}
 
@@ -331,21 +341,22 @@ def test_a_function_that_raises_ends_its_state():
 # ---- quaternions ----
 
 def spin(t, y):
-    w, x, z, v = y[:4]
-    return [-(x + 2 * z) / 2, (w - 2 * v) / 2, (2 * w + v) / 2, (2 * x - z) / 2, 0.0]
+    """A turning body; its quaternion is not the first of its coordinates."""
+    w, x, z, v = y[1:5]
+    return [0.5, -(x + 2 * z) / 2, (w - 2 * v) / 2, (2 * w + v) / 2, (2 * x - z) / 2, 0.0]
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_quaternions_stay_of_length_one(method):
-    start = np.array([[0.5, 0.5, 0.5, 0.5, 1.0], [2.0, 0.0, 0.0, 0.0, 0.0]])
-    run = Lanes(spin, start, 4, (0.0, 1.0), method, step=0.25, times=[0.0, 0.6, 1.0], quaternions=(0,), rtol=1e-2,
+    start = np.array([[0.3, 0.5, 0.5, 0.5, 0.5, 1.0], [0.1, 2.0, 0.0, 0.0, 0.0, 0.0]])
+    run = Lanes(spin, start, 5, (0.0, 1.0), method, step=0.25, times=[0.0, 0.6, 1.0], quaternions=(1,), rtol=1e-2,
                 atol=1e-2).run()
-    np.testing.assert_allclose(np.linalg.norm(run.q, axis=2), 1.0, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(np.linalg.norm(run.q[:, :, 1:], axis=2), 1.0, rtol=0, atol=1e-15)
     for i in range(2):
-        y = start[i] / [*[np.linalg.norm(start[i, :4])] * 4, 1.0]
-        np.testing.assert_allclose(run.q[i, 1:], exact(y, 0.0, [0.6, 1.0], spin)[:, :4], rtol=0, atol=2e-3)
+        y = start[i] / [1.0, *[np.linalg.norm(start[i, 1:5])] * 4, 1.0]
+        np.testing.assert_allclose(run.q[i, 1:], exact(y, 0.0, [0.6, 1.0], spin)[:, :5], rtol=0, atol=2e-3)
     if method == "dopri5":  # the slope at the end is that of the state which goes on
-        one = Lanes(spin, start, 4, (0.0, 9.0), method, step=0.8, quaternions=(0,), rtol=1.0, atol=1.0)
+        one = Lanes(spin, start, 5, (0.0, 9.0), method, step=0.8, quaternions=(1,), rtol=1.0, atol=1.0)
         one.chunk(1)
         for k in range(2):
             np.testing.assert_allclose(one.vector(LP.K1, k), spin(0.8, one.vector(LP.Y, k)), rtol=0, atol=1e-14)

@@ -14,7 +14,7 @@ from ...core.number import get, put
 from .common import at, evaluate, finite
 from .newton import factor, jacobian, solve
 from .plan import (
-    CODE, FACTORED, ITERATIONS, K1, K2, LOST, N, NEWTON, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW,
+    CODE, FACTORED, ITERATIONS, JACOBIAN, K1, K2, LOST, N, NEWTON, SPLIT, STAGES, STARTED, TEMP, Y, Y_NEW,
 )
 from .stages import add_compensated, relative_change
 from .tableaus import GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
@@ -24,6 +24,7 @@ ACCEPTABLE = 1e-10  # where changes stop to shrink below this part of the state,
 MOST_ITERATIONS = 60
 MOST_GROWN = 3  # times that the change of the stages may grow
 SLOW = 12  # Newton iterations after which the Jacobian is taken anew
+SOON, EACH = 5, 6  # exact ones cost less: after 5 iterations, and one more for every 6 unknowns, but no later than that
 CONVERGED, NOT_CONVERGED, NO_STAGES, NEWTON_NEEDED = 0, 1, 2, 3
 
 
@@ -143,14 +144,12 @@ def newton_stages(plan, num, t, h, work, matrix, pivots):
 
 
 @exact
-def judged(plan, change, before, count, grown):
+def judged(plan, change, before, grown):
     """Code of an iteration (NOT_CONVERGED: go on), and how often the change has grown."""
     plan[ITERATIONS] += 1
     if change < 0.0:
         return NO_STAGES, grown
     if settled(change, before):
-        if count >= SLOW:
-            plan[FACTORED] = 0
         return CONVERGED, grown
     return NOT_CONVERGED, grown + (change >= before)
 
@@ -159,9 +158,9 @@ def judged(plan, change, before, count, grown):
 def iterate(plan, num, t, h, work):
     """Fixed-point iteration of the stages until rounding is all that is left."""
     before, grown = 1e300, 0
-    for count in range(MOST_ITERATIONS):
+    for _ in range(MOST_ITERATIONS):
         change = sweep_stages(plan, num, t, h, work)
-        code, grown = judged(plan, change, before, count, grown)
+        code, grown = judged(plan, change, before, grown)
         if code != NOT_CONVERGED:
             return code
         if grown > MOST_GROWN:
@@ -171,16 +170,24 @@ def iterate(plan, num, t, h, work):
 
 
 @exact
+def patience(plan):
+    """Newton iterations after which a new Jacobian and its factors are worth their time."""
+    return min(SLOW, SOON + plan[N] // EACH) if plan[JACOBIAN] != 0 else SLOW
+
+
+@exact
 def iterate_newton(plan, num, t, h, work, matrix, pivots):
     """The same by Newton iteration."""
     before, grown = 1e300, 0
     for count in range(MOST_ITERATIONS):
         change = newton_stages(plan, num, t, h, work, matrix, pivots)
-        code, grown = judged(plan, change, before, count, grown)
+        code, grown = judged(plan, change, before, grown)
+        if code == NOT_CONVERGED and count > 0 and foreseen(change, before):
+            code = CONVERGED
+        if code == CONVERGED and count >= patience(plan):
+            plan[FACTORED] = 0
         if code != NOT_CONVERGED:
             return code
-        if count > 0 and foreseen(change, before):
-            return CONVERGED
         if grown > MOST_GROWN:
             break
         before = change
