@@ -1,5 +1,6 @@
 """Settings shared by all tests."""
 
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 TESTS = Path(__file__).parent
+
+# Some thousand tests and hundreds of modules stay until the end: Python's garbage collector looks at none of them.
+gc.disable()  # until all are collected
 
 # A process that a shell started in the background ignores ctrl-C, and the tests of ctrl-C would wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,6 +54,7 @@ def pytest_xdist_make_scheduler(config, log):
     """How files are shared out to processes; here, as xdist need not be installed."""
     import longest_first
 
+    gc.enable()  # this process collects nothing
     return longest_first.pytest_xdist_make_scheduler(config, log)
 
 
@@ -74,5 +79,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish(session):
     """Whether something was compiled so far, for a test: it would be, in every process."""
+    gc.freeze()
+    gc.enable()
     call = sys.modules.get("mbkern.workspace.builtin")
     session.config.compiled_at_collection = call is not None and call.call.ready

@@ -100,6 +100,22 @@ def test_batches_of_the_user(own):
 
 
 @njit
+def skate_that_turns(t, q, a, b):
+    a[0, 0], a[0, 1] = -sin(q[2]), cos(q[2])
+    a[1, 2], b[1] = 1.0, -0.5 * t
+
+
+def test_forces_of_several_rows():
+    b = sleigh()
+    b.add_constraint(skate_that_turns, rows=2)
+    system, q, p = mb.System(b.build()), np.array([0.1, 0.2, 0.7]), np.array([1.0, 2.0, 0.5])
+    lam = system.constraint_forces(q, p, 0.3)
+    wrenches, in_joints = system.constraint_wrenches(q, p, 0.3)
+    assert abs(lam).min() > 0.1 and not wrenches.any()
+    np.testing.assert_allclose(in_joints, system.constraint_matrix(q, 0.3)[0].T @ lam, rtol=1e-12)
+
+
+@njit
 def parabola(t, q, a, b):
     a[0, 0], a[0, 1], b[0] = 2.0 * q[0], -1.0, 0.1 * t
 

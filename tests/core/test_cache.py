@@ -266,16 +266,19 @@ results = (mb.System(tree).momenta(q, u),)
 """,
     "right-hand sides": """
 tree = mb.zoo.binary_tree(5)  # hinges alone
-results = (*mb.System(tree, "emh-ldl").rhs(*tree.random_state(1)),
-           *mb.System(mb.zoo.chain(4)).rhs_batch([[0.1] * 4] * 5, [[0.2] * 4] * 5))
+results = mb.System(tree, "emh-ldl").rhs(*tree.random_state(1))
+""",
+    "batches": """
+results = mb.System(mb.zoo.chain(4)).rhs_batch([[0.1] * 4] * 5, [[0.2] * 4] * 5)
 """,
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["operations", pytest.param("right-hand sides", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("what", ["operations", pytest.param("right-hand sides", marks=pytest.mark.nightly),
+                                  pytest.param("batches", marks=pytest.mark.nightly)])
 def test_both_ways_to_compile_give_the_same_bits(what):
-    """The second takes a minute: with the oldest Numba in every run of CI (.ci/oldest-numba), with this one nightly."""
+    """The others take a minute each; .ci/oldest-numba has the second one in every run."""
     program = f"import mbkern as mb{BITS[what]}print(*(x.tobytes().hex() for x in results))"
     found = []
     for mode in ("private", "public"):
