@@ -27,7 +27,9 @@ def test_all_is_everything():
     assert {(job.method, job.name) for job in jobs if job.machine == "any"} >= {
         (method, name) for method in STATE_METHODS for name in ("rhs", "rhs_batch")}
     assert {job.name for job in jobs if job.machine == "loops"} >= {"rhs", "simulate", *CONSTRAINT_OPERATIONS}
-    assert {job.name for job in jobs if job.machine == "hinges"} == {"rhs", "rhs_batch", "simulate_batch"}
+    assert {job.name for job in jobs if job.machine == "hinges"} == {
+        "rhs", "rhs_batch", "simulate_batch", "jacobian_rhs", "jacobian_rhs_batch", "jvp", "jvp_batch", "vjp",
+        "vjp_batch"}
 
 
 def test_every_operation_gets_arrays_that_fit():

@@ -148,8 +148,10 @@ def cut(data):
 
 
 @pytest.mark.parametrize("files, damage", [
-    ("*.nbi", cut), ("*.nbi", lambda data: b"no pickle"), ("*.nbc", cut), ("*.nbc", flip_the_middle)],
-    ids=["index cut", "index garbage", "code cut", "code with wrong bits"])
+    ("*.nbi", cut), ("*.nbc", flip_the_middle),
+    pytest.param("*.nbi", lambda data: b"no pickle", marks=pytest.mark.nightly),
+    pytest.param("*.nbc", cut, marks=pytest.mark.nightly)],
+    ids=["index cut", "code with wrong bits", "index garbage", "code cut"])
 def test_a_damaged_cache_is_said_once_and_written_anew(use, files, damage):
     assert use() == (["6.0", "9.0", "0"], 0)
     damaged = sorted(use.cache.rglob(files))
@@ -218,7 +220,7 @@ def test_public_numba_alone_warns_of_nothing(use):
     assert use() == (["6.0", "9.0", "0"], 0)  # each has code of its own
 
 
-@pytest.mark.parametrize("mode", ["private", "public"])
+@pytest.mark.parametrize("mode", ["private", pytest.param("public", marks=pytest.mark.nightly)])
 def test_a_changed_leaf_in_another_file_is_noticed(use, tmp_path, mode):
     """Kernels and C functions; a function that is not of mbkern keeps its place."""
     (tmp_path / "leaf.py").write_text("from mbkern.core.jit import inline\n@inline\ndef leaf(x):\n    return 2.0 * x\n")

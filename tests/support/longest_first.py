@@ -10,6 +10,7 @@ folder have much in common: one of each folder in turn, so that two processes se
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -83,6 +84,11 @@ class LongestFirst(LoadScopeScheduling):
             for other in self.nodes:
                 self._reschedule(other)
         return running
+
+    def _assign_work_unit(self, node) -> None:
+        """To a process that has ended too, as long as nobody knows: `remove_node` takes back what it was given."""
+        with suppress(OSError):
+            super()._assign_work_unit(node)
 
     def _reschedule(self, node) -> None:
         """More units where there is less to do than two tests, and the end where there are no more units."""
