@@ -79,10 +79,12 @@ else:
         dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False,
                           **parts.CALLED)(function)
         parts.cache_on_disk(dispatcher, function, _stamp(function))
+        parts.mark(dispatcher, parts.CALLED["pipeline_class"], fastmath)
         return dispatcher
 
     def _inner(**options):
-        return lambda function: parts.inner(njit(error_model="numpy", **options)(function))
+        return lambda function: parts.mark(parts.inner(njit(error_model="numpy", **options)(function)),
+                                           options["pipeline_class"], options.get("fastmath"))
 
     inline = _inner(forceinline=True, fastmath=set(FLAGS), **parts.INLINED)
     exact = _inner(forceinline=True, **parts.COUNTED)

@@ -45,6 +45,9 @@ from numba.core.types.functions import BaseFunction
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from .compiler import entry
+from .compiler.units import ALWAYS, MAY, NEVER, Kind
+
 NEEDED = (
     (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (_dynfunc, "make_function"), (rtsys, "initialize"),
     (typed_passes, "NativeLowering"), (typed_passes.NativeLowering, "lowering_class"), (Lower, "setup_function"),
@@ -237,7 +240,11 @@ class Called(_Compiler):
     chance of where the stack of a process begins."""
 
     def define_pipelines(self):
-        return _pipeline(self.state, _CalledLowering)
+        manager = _Passes("mbkern")
+        manager.passes = [(entry.Compiled, "compile by mbkern.core.compiler"),
+                          (typed_passes.NoPythonBackend, "nopython mode backend")]
+        manager.finalize()
+        return [manager]
 
 
 class Inlined(_Compiler):
@@ -278,6 +285,15 @@ class _Inner(CPUDispatcher):
 def inner(dispatcher):
     """The same, but it refuses to be called from Python."""
     dispatcher.__class__ = _Inner
+    return dispatcher
+
+
+INLINED_KIND = {Inlined: ALWAYS, Called: MAY, Apart: NEVER}
+
+
+def mark(dispatcher, pipeline, flags):
+    """How the compiler of the core compiles a function where another one calls it."""
+    dispatcher.compiled_as = Kind(INLINED_KIND[pipeline], frozenset(flags or ()))
     return dispatcher
 
 

@@ -1,0 +1,102 @@
+"""A function of the core as one of Numba's: for callers in Python, C and compiled code of others.
+
+Numba's function does nothing but call ours. What belongs to it (its name, the wrappers for Python and C, the cache on
+disk) is Numba's own, so whoever calls it notices no difference.
+"""
+
+from types import SimpleNamespace
+
+from llvmlite import binding as llvm
+from llvmlite import ir as llvm_ir
+from numba import types
+from numba.core import cgutils, ir, typed_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import BaseLower
+
+from .units import CACHE_LINE, MAY, Kind, backend, text_of, unit_of
+from .values import Number, Static, Tuple, leaves, like
+
+
+class _Entry(BaseLower):
+    """Numba's function: takes its arguments apart, calls ours, puts the result together."""
+
+    unit = None
+
+    def lower_normal_function(self, fndesc):
+        self.setup_function(fndesc)
+        self.function.attributes.alignstack = CACHE_LINE
+        self.function.attributes.add("nounwind")  # llvmlite writes the former only where there is another
+        self.extract_function_arguments()
+        builder, unit = self.builder, self.unit
+        values = [backend().taken(builder, kind, value)
+                  for kind, value in zip(fndesc.argtypes, self.fnargs, strict=True)]
+        ours = cgutils.get_or_insert_function(self.module, unit.kind, unit.symbol)
+        result = builder.call(ours, [leaf for value in values for leaf in leaves(value)])
+        count = len(leaves(unit.result))
+        numbers = [result] if count == 1 else [builder.extract_value(result, k) for k in range(count)]
+        given = backend().cast(builder, like(unit.result, iter(numbers)), fndesc.restype)
+        kind, value = backend().given(builder, given)
+        self.call_conv.return_value(builder, self.context.get_return_value(builder, fndesc.restype, value))
+
+
+    def lower(self):
+        """Ours and Numba's function in one module, in which nobody else sees ours."""
+        text, libraries = text_of(self.unit)
+        for library in libraries:
+            self.library.add_linking_library(library)
+        symbol = self.unit.symbol
+        ours = text.replace("define internal", "define", 1)  # the unit itself comes first
+        self.library._final_module.link_in(llvm.parse_assembly(cgutils.normalize_ir_text(ours)))
+        super().lower()
+        self.library._final_module.get_function(symbol).linkage = "internal"
+
+
+class _Library(JITCodeLibrary):
+    """Machine code: everything is in one module, so one run of the optimiser sees all."""
+
+    def _optimize_functions(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self):
+        made = self._codegen._module_pass_manager()
+        passes, *builder = made if isinstance(made, tuple) else (made,)  # Numba 0.61 has no builder
+        passes.run(self._final_module, *builder)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class Compiled(typed_passes.NativeLowering):
+    """In the place of all passes of Numba but its last."""
+
+    _name = "mbkern_compiled"
+
+    def run_pass(self, state):
+        flags = state.flags.fastmath
+        kind = Kind(MAY, frozenset(flags.flags) if flags else frozenset())
+        unit = unit_of(state.func_id.func, kind, [_form(of) for of in state.args])
+        if state.return_type is None:
+            state.return_type = backend().typed(unit.result)
+        state.typemap = {f"arg.{name}": of for name, of in zip(state.func_id.arg_names, state.args, strict=True)}
+        state.calltypes = {}
+        state.func_ir = SimpleNamespace(
+            blocks={0: None}, generator_info=None, func_id=state.func_id, arg_names=state.func_id.arg_names,
+            loc=ir.Loc(state.func_id.filename, state.func_id.firstlineno))
+        self._lowering = type("_EntryOf", (_Entry,), {"unit": unit})
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().run_pass(state)
+
+    @property
+    def lowering_class(self):
+        return self._lowering
+
+
+def _form(kind):
+    """A value of a type of Numba, without its number."""
+    if isinstance(kind, types.BaseTuple):
+        return Tuple(tuple(_form(part) for part in kind))
+    if kind is types.none:
+        return Static(None, types.none)
+    if isinstance(kind, types.Dispatcher):
+        return Static(kind.dispatcher, kind)
+    return Number(types.unliteral(kind), llvm_ir.Constant(backend().context.get_value_type(kind), llvm_ir.Undefined))

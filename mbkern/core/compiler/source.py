@@ -1,0 +1,45 @@
+"""The syntax tree of a function, and what its global names mean."""
+
+import ast
+import builtins
+from functools import lru_cache
+
+MISSING = object()
+
+
+class NotInLanguage(Exception):
+    """A function cannot be compiled here, with the place and the reason."""
+
+    def __init__(self, function, node, reason):
+        code = function.__code__
+        line = getattr(node, "lineno", code.co_firstlineno)
+        super().__init__(f"{code.co_filename}:{line}, {function.__qualname__}: {reason}")
+
+
+@lru_cache(maxsize=None)
+def _functions_in(filename):
+    """The definitions in a file, by the line in which they begin (that of the first decorator)."""
+    with open(filename, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    definitions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in definitions}
+
+
+def tree_of(function):
+    """The definition of a function, of which there may be copies with other global names (`templates.bound`)."""
+    code = function.__code__
+    try:
+        found = _functions_in(code.co_filename).get(code.co_firstlineno)
+    except (OSError, SyntaxError) as error:
+        raise NotInLanguage(function, None, f"its source cannot be read ({error})") from None
+    if found is None or found.name != code.co_name:
+        raise NotInLanguage(function, None, "its source is not where it should be")
+    return found
+
+
+def meaning_of(function, name):
+    """What a name means that is no local variable of the function; `MISSING` where there is no such name."""
+    if name in function.__code__.co_freevars:
+        return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+    found = function.__globals__.get(name, MISSING)
+    return getattr(builtins, name, MISSING) if found is MISSING else found
