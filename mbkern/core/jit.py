@@ -34,7 +34,7 @@ FLAGS = frozenset({"nsz", "nnan", "ninf"})
 def source_stamp(folder: Path = HERE) -> str:
     """Hash over the names and contents of all sources of a folder, the core's own unless another is given."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -79,18 +79,17 @@ else:
         dispatcher = njit(nogil=True, fastmath=fastmath, error_model="numpy", boundscheck=False,
                           **parts.CALLED)(function)
         parts.cache_on_disk(dispatcher, function, _stamp(function))
-        parts.mark(dispatcher, parts.CALLED["pipeline_class"], fastmath)
-        return dispatcher
+        return parts.mark(dispatcher, "may", fastmath)
 
-    def _inner(**options):
-        return lambda function: parts.mark(parts.inner(njit(error_model="numpy", **options)(function)),
-                                           options["pipeline_class"], options.get("fastmath"))
+    def _inner(inlined, fastmath=False, **options):
+        return lambda function: parts.mark(
+            parts.inner(njit(error_model="numpy", fastmath=fastmath, **options)(function)), inlined, fastmath)
 
-    inline = _inner(forceinline=True, fastmath=set(FLAGS), **parts.INLINED)
-    exact = _inner(forceinline=True, **parts.COUNTED)
-    noinline = _inner(nogil=True, **parts.NOINLINE)
+    inline = _inner("always", set(FLAGS), forceinline=True, **parts.INLINED)
+    exact = _inner("always", forceinline=True, **parts.COUNTED)
+    noinline = _inner("may", nogil=True, **parts.NOINLINE)
     # forceinline: said explicitly, or it would be that of the first function that calls it
-    apart = _inner(nogil=True, forceinline=False, fastmath=set(FLAGS), **parts.APART)
+    apart = _inner("never", set(FLAGS), nogil=True, forceinline=False, **parts.APART)
 
     def kernel(function):
         """Compile on first call with fast-math flags, cache on disk."""

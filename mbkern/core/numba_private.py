@@ -21,46 +21,17 @@ import hashlib
 import pickle
 import warnings
 
-from llvmlite import binding as llvm
 from llvmlite import ir
 from llvmlite.binding import ffi
-from numba import _dynfunc, types  # type: ignore[attr-defined]
-from numba.core import cgutils, typed_passes
-from numba.core import ir as numba_ir
-from numba.core.base import BaseContext
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
-from numba.core.ccallback import CFunc
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.dispatcher import Dispatcher
-from numba.core.lowering import Lower
-from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
-from numba.core.sigutils import normalize_signature
-from numba.core.typeconv import Conversion
-from numba.core.types.functions import BaseFunction
+from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 from .compiler import entry
-from .compiler.units import ALWAYS, MAY, NEVER, Kind
-
-NEEDED = (
-    (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (_dynfunc, "make_function"), (rtsys, "initialize"),
-    (typed_passes, "NativeLowering"), (typed_passes.NativeLowering, "lowering_class"), (Lower, "setup_function"),
-    (DefaultPassBuilder, "define_nopython_pipeline"), (JITCodeLibrary, "_optimize_functions"),
-    (JITCodeLibrary, "_optimize_final_module"), (JITCodeLibrary, "_finalize_final_module"),
-    (FunctionCache, "_load_overload"), (FunctionCache, "_save_overload"), (FunctionCache, "_impl_class"),
-    (CompileResultCacheImpl, "locator"), (CompileResultCacheImpl, "reduce"), (CompileResultCacheImpl, "rebuild"),
-    (BaseContext, "call_internal_no_propagate"), (BaseContext, "add_linking_libs"), (BaseContext, "get_python_api"),
-    (Dispatcher, "get_compile_result"), (JITCodeLibrary, "_get_module_for_linking"), (PassManager, "_runPass"),
-    (BaseFunction, "get_call_type"), (BaseContext, "get_arg_packer"), (CompilerBase, "_compile_core"),
+from .compiler.units import Kind
+from .numba_internals import (
+    CFunc, CompileResultCacheImpl, CompilerBase, Conversion, CPUDispatcher, FunctionCache, NullCache, PassManager,
+    cgutils, dumps, global_compiler_lock, normalize_signature, populate_array, rtsys, typed_passes,
 )
-for _owner, _name in NEEDED:
-    getattr(_owner, _name)  # an AttributeError where Numba has become another
 
 # ---- locks -----------------------------------------------------------------------------------------------------------
 compiler_lock = global_compiler_lock
@@ -72,194 +43,39 @@ def locks():
 
 
 # ---- pipelines: see "Customizing the compiler" in Numba's manual -----------------------------------------------------
-# Both leave out the passes for parts of the language that the core does not use (closures, `with`, loops over tuples):
-# a fifteenth of the time of a first call. What differs is the last pass.
-CACHE_LINE = 64  # bytes
-RAISE = (numba_ir.Raise, numba_ir.StaticRaise, numba_ir.DynamicRaise)
-HANDS_ON = "ret i32 %"  # in Numba's functions: the answer of one that it has called
-NOT_NEEDED = {
-    "with_lifting", "inline_closure_likes", "rewrite_semantic_constants", "dead_branch_prune", "Rewrite dynamic raises",
-    "make_function_op_code_to_jit_function", "inline_inlinables", "find_literally", "literal_unroll",
-    "LiteralPropagation", "inline_overloads", "nopython_rewrites", "dump_parfor_diagnostics",
-}
-
-
-class _AlignedLower(Lower):
-    def setup_function(self, fndesc):
-        super().setup_function(fndesc)
-        self.function.attributes.alignstack = CACHE_LINE
-        self.function.attributes.add("nounwind")  # llvmlite writes the former only where there is another
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _CalledLowering(typed_passes.NativeLowering):
-    _name = "mbkern_called_lowering"
-
-    @property
-    def lowering_class(self):
-        return _AlignedLower
-
-
-class _ApartLower(_AlignedLower):
-    def setup_function(self, fndesc):
-        super().setup_function(fndesc)
-        self.function.attributes.add("noinline")
-
-
-class _InlinedLibrary(JITCodeLibrary):
-    """LLVM's code of one function: hardly optimised, because all of it is where it will be inlined or called from."""
-
-    raises = False
-
-    def add_ir_module(self, ir_module):
-        """Numba's, without its second look at code that Numba has just written."""
-        text = cgutils.normalize_ir_text(str(ir_module))
-        self.raises = HANDS_ON in text
-        module = llvm.parse_assembly(text)
-        module.name = ir_module.name
-        self.add_llvm_module(module)
-
-    def _optimize_functions(self, ll_module):
-        pass
-
-    def _optimize_final_module(self):
-        made = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap")
-        passes, *builder = made if isinstance(made, tuple) else (made,)  # Numba 0.61 has no builder
-        passes.run(self._final_module, *builder)
-
-    def _finalize_final_module(self):
-        self._finalized = True  # and nothing else: no machine code
-
-
-class _ApartLibrary(_InlinedLibrary):
-    """The same, not optimised at all: that happens once, where the machine code is made."""
-
-    def _optimize_final_module(self):
-        pass
-
-
-def _bare_call(fndesc, library):
-    """A call of a function of ours, which raises nothing and calls nobody who does: without the code that would hand on
-    what it raises, which is most of what Numba makes of a call. (Numba itself lets `range` raise for steps of zero.)"""
-    def call(context, builder, sig, args):
-        function = context.declare_function(builder.module, fndesc)
-        places = [cgutils.alloca_once(builder, kind.pointee) for kind in function.function_type.args[:2]]
-        builder.call(function, [*places, *context.get_arg_packer(fndesc.argtypes).as_arguments(builder, args)])
-        return context.get_returned_value(builder, fndesc.restype, builder.load(places[0]))
-
-    call.signature, call.libs = fndesc.argtypes, (library,)
-    return call
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _InlinedLowering(typed_passes.NativeLowering):
-    _name = "mbkern_inlined_lowering"
-    library_class = _InlinedLibrary
-
-    def run_pass(self, state):
-        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = True
-        super().run_pass(state)
-        lowered = state["cr"]
-        # what stands for the function; it has no address, as no wrapper for Python was made
-        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "", 0, lowered.env,
-                                     (state.library,))
-        raises = any(isinstance(block.body[-1], RAISE) for block in state.func_ir.blocks.values())
-        if raises or state.library.raises or isinstance(lowered.fndesc.restype, types.Optional):
-            state.targetctx.insert_user_function(key, lowered.fndesc, [state.library])
-        else:
-            call = _bare_call(lowered.fndesc, state.library)
-            state.targetctx._defns[key].append(call, call.signature)
-        state["cr"] = lowered._replace(cfunc=key)
-        return True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ApartLowering(_InlinedLowering):
-    _name = "mbkern_apart_lowering"
-    library_class = _ApartLibrary
-
-    @property
-    def lowering_class(self):
-        return _ApartLower
-
-
 class _Passes(PassManager):
-    """Numba's passes one after the other, without what it writes down about each and its checks between two of them."""
+    """Passes one after the other, without what Numba writes down about each and its checks between two of them."""
 
     def _runPass(self, index, pss, internal_state):
-        pss.analysis = self._analysis
         with global_compiler_lock:
-            pss.run_initialization(internal_state)
             pss.run_pass(internal_state)
-            pss.run_finalizer(internal_state)
-
-
-def _pipeline(state, lowering):
-    usual = DefaultPassBuilder.define_nopython_pipeline(state)
-    manager = _Passes("mbkern")
-    manager.passes = [(lowering if step is typed_passes.NativeLowering else step, text)
-                      for step, text in usual.passes if step.name() not in NOT_NEEDED]
-    manager.finalize()
-    return [manager]
-
-
-_usual_call_type = BaseFunction.get_call_type
-_call_types: dict = {}
-
-
-def _get_call_type(self, context, args, kws):
-    """The type of a call of a built-in function, looked up once for each kind of arguments."""
-    if kws:
-        return _usual_call_type(self, context, args, kws)
-    found = _call_types.get((self, args))
-    if found is None:
-        found = _call_types[self, args] = _usual_call_type(self, context, args, kws)
-    return found
 
 
 class _Compiler(CompilerBase):
-    """While it compiles, types of calls are remembered: Numba goes through all candidates again at each of some
-    thousand calls, a quarter of the time. Whoever compiles holds the compiler's lock, so nobody else meets this.
-    """
+    """Our compiler and the last pass of Numba, which puts its answer together."""
 
-    def _compile_core(self):
-        usual = BaseFunction.get_call_type
-        BaseFunction.get_call_type = _get_call_type
-        try:
-            return super()._compile_core()
-        finally:
-            BaseFunction.get_call_type = usual
-            if usual is not _get_call_type:  # the outermost one
-                _call_types.clear()
-
-
-class Called(_Compiler):
-    """For functions that are called. Aligns the stack to a cache line: Numba does not, and then half of the SIMD
-    numbers that do not find a register lie across two lines. The sweeps on lanes took 1.0 or 1.6 times as long, by the
-    chance of where the stack of a process begins."""
+    way = entry.Compiled
 
     def define_pipelines(self):
         manager = _Passes("mbkern")
-        manager.passes = [(entry.Compiled, "compile by mbkern.core.compiler"),
-                          (typed_passes.NoPythonBackend, "nopython mode backend")]
+        manager.passes = [(self.way, "compile"), (typed_passes.NoPythonBackend, "nopython mode backend")]
         manager.finalize()
         return [manager]
+
+
+class Called(_Compiler):
+    """For functions that are called."""
 
 
 class Inlined(_Compiler):
     """For functions that are always inlined: no machine code, which nobody would call, but LLVM's code."""
 
-    def define_pipelines(self):
-        return _pipeline(self.state, _InlinedLowering)
+    way = entry.WithoutMachineCode
 
 
-class Apart(_Compiler):
+class Apart(Inlined):
     """For functions that are called and never inlined: LLVM's code, of which whoever calls them makes machine code. The
     engine of constraints has ten entries that share most of what they do: a fifth of the time to compile."""
-
-    def define_pipelines(self):
-        return _pipeline(self.state, _ApartLowering)
 
 
 # ---- options of `njit` -----------------------------------------------------------------------------------------------
@@ -282,18 +98,16 @@ class _Inner(CPUDispatcher):
                         "mbkern.plain loads the formulas as Python functions")
 
 
-def inner(dispatcher):
-    """The same, but it refuses to be called from Python."""
-    dispatcher.__class__ = _Inner
+def mark(dispatcher, inlined, flags):
+    """Say how a function is compiled where another one of the core calls it: is it "always", "never" or maybe ("may")
+    inlined, and with which fast-math flags."""
+    dispatcher.compiled_as = Kind(inlined, frozenset(flags or ()))
     return dispatcher
 
 
-INLINED_KIND = {Inlined: ALWAYS, Called: MAY, Apart: NEVER}
-
-
-def mark(dispatcher, pipeline, flags):
-    """How the compiler of the core compiles a function where another one calls it."""
-    dispatcher.compiled_as = Kind(INLINED_KIND[pipeline], frozenset(flags or ()))
+def inner(dispatcher):
+    """The same function, but it refuses to be called from Python."""
+    dispatcher.__class__ = _Inner
     return dispatcher
 
 

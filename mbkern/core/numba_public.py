@@ -80,6 +80,11 @@ def c_code(function, signature, stamp):
         return made.native_name, made.inspect_llvm()
 
 
+def mark(dispatcher, inlined, flags):
+    """As it is."""
+    return dispatcher
+
+
 def inner(dispatcher):
     """As it is."""
     return dispatcher

@@ -8,11 +8,8 @@ import operator
 
 from llvmlite import ir
 from numba import types
-from numba.core.callconv import CPUCallConv, create_error_model
-from numba.core.errors import TypingError
-from numba.core.registry import cpu_target
-from numba.extending import _Intrinsic
 
+from ..numba_internals import CPUCallConv, TypingError, _Intrinsic, cpu_target, create_error_model
 from .values import UNKNOWN, Number, Static, Tuple
 
 OURS = "mbkern"  # mark of the functions of LLVM that are written here

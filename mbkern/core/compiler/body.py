@@ -51,13 +51,27 @@ class Body:
         for name, value in zip(names, arguments, strict=True):
             self.assign(self.tree, name, value)
         self.statements(self.tree.body)
-        if not self.builder.block.is_terminated:
-            if self.result is not None and self.made.ftype.return_type != ir.VoidType():
-                self.builder.unreachable()  # behind a loop without end
-            else:
-                self.give_back(self.tree, NOTHING)
         with self.builder.goto_block(self.entry):
             self.builder.branch(self.made.blocks[1])
+        if not self.builder.block.is_terminated:
+            if not self._is_reached(self.builder.block):
+                self.builder.unreachable()  # behind a loop without end
+            elif "return" in self.known and self.known["return"] != types.none:
+                self.fail(self.tree, "it may end without a result")
+            else:
+                self.give_back(self.tree, NOTHING)
+
+    def _is_reached(self, block):
+        """Whether there is a way from the entry to a block."""
+        found, left = set(), [self.entry]
+        while left:
+            one = left.pop()
+            if one not in found and (one is block or one.is_terminated):
+                found.add(one)
+                if one is block:
+                    return True
+                left.extend(other for other in one.terminator.operands if isinstance(other, ir.Block))
+        return False
 
     def fail(self, node, reason):
         raise NotInLanguage(self.function, node, reason)

@@ -7,13 +7,10 @@ disk) is Numba's own, so whoever calls it notices no difference.
 from types import SimpleNamespace
 
 from llvmlite import binding as llvm
-from llvmlite import ir as llvm_ir
+from llvmlite import ir
 from numba import types
-from numba.core import cgutils, ir, typed_passes
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_machinery import register_pass
-from numba.core.lowering import BaseLower
 
+from ..numba_internals import BaseLower, JITCodeLibrary, Loc, _dynfunc, cgutils, register_pass, typed_passes
 from .units import CACHE_LINE, MAY, Kind, backend, text_of, unit_of
 from .values import Number, Static, Tuple, leaves, like
 
@@ -36,7 +33,7 @@ class _Entry(BaseLower):
         count = len(leaves(unit.result))
         numbers = [result] if count == 1 else [builder.extract_value(result, k) for k in range(count)]
         given = backend().cast(builder, like(unit.result, iter(numbers)), fndesc.restype)
-        kind, value = backend().given(builder, given)
+        _kind, value = backend().given(builder, given)
         self.call_conv.return_value(builder, self.context.get_return_value(builder, fndesc.restype, value))
 
 
@@ -69,6 +66,7 @@ class Compiled(typed_passes.NativeLowering):
     """In the place of all passes of Numba but its last."""
 
     _name = "mbkern_compiled"
+    library_class = _Library
 
     def run_pass(self, state):
         flags = state.flags.fastmath
@@ -80,15 +78,44 @@ class Compiled(typed_passes.NativeLowering):
         state.calltypes = {}
         state.func_ir = SimpleNamespace(
             blocks={0: None}, generator_info=None, func_id=state.func_id, arg_names=state.func_id.arg_names,
-            loc=ir.Loc(state.func_id.filename, state.func_id.firstlineno))
+            loc=Loc(state.func_id.filename, state.func_id.firstlineno))
         self._lowering = type("_EntryOf", (_Entry,), {"unit": unit})
-        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super().run_pass(state)
 
     @property
     def lowering_class(self):
         return self._lowering
+
+
+class _Text(_Library):
+    """LLVM's code of a function, as it is: it is optimised where it is inlined or called from."""
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        self._finalized = True  # and nothing else: no machine code
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class WithoutMachineCode(Compiled):
+    """The same for functions that compiled code of others calls, and nobody else."""
+
+    _name = "mbkern_without_machine_code"
+    library_class = _Text
+
+    def run_pass(self, state):
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        # what stands for the function; it has no address, as no wrapper for Python was made
+        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "", 0, lowered.env,
+                                     (state.library,))
+        state.targetctx.insert_user_function(key, lowered.fndesc, [state.library])
+        state["cr"] = lowered._replace(cfunc=key)
+        return True
 
 
 def _form(kind):
@@ -99,4 +126,4 @@ def _form(kind):
         return Static(None, types.none)
     if isinstance(kind, types.Dispatcher):
         return Static(kind.dispatcher, kind)
-    return Number(types.unliteral(kind), llvm_ir.Constant(backend().context.get_value_type(kind), llvm_ir.Undefined))
+    return Number(types.unliteral(kind), ir.Constant(backend().context.get_value_type(kind), ir.Undefined))

@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from functools import lru_cache
+from functools import cache
 
 MISSING = object()
 
@@ -16,7 +16,7 @@ class NotInLanguage(Exception):
         super().__init__(f"{code.co_filename}:{line}, {function.__qualname__}: {reason}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _functions_in(filename):
     """The definitions in a file, by the line in which they begin (that of the first decorator)."""
     with open(filename, encoding="utf-8") as file:
