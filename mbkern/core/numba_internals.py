@@ -30,7 +30,7 @@ from numba.np.arrayobj import populate_array
 __all__ = [
     "BaseLower", "CFunc", "CPUCallConv", "CPUDispatcher", "CompileResultCacheImpl", "CompilerBase", "Conversion",
     "FunctionCache", "JITCodeLibrary", "Loc", "NullCache", "PassManager", "TypingError", "_Intrinsic", "_dynfunc",
-    "cgutils", "cpu_target", "create_error_model", "dumps", "global_compiler_lock", "normalize_signature",
+    "cgutils", "cpu_target", "create_error_model", "dumps", "ffi", "global_compiler_lock", "normalize_signature",
     "populate_array", "register_pass", "rtsys", "typed_passes",
 ]
 

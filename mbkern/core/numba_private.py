@@ -22,7 +22,6 @@ import pickle
 import warnings
 
 from llvmlite import ir
-from llvmlite.binding import ffi
 from numba import types
 from numba.extending import intrinsic
 
@@ -30,7 +29,7 @@ from .compiler import entry
 from .compiler.units import Kind
 from .numba_internals import (
     CFunc, CompileResultCacheImpl, CompilerBase, Conversion, CPUDispatcher, FunctionCache, NullCache, PassManager,
-    cgutils, dumps, global_compiler_lock, normalize_signature, populate_array, rtsys, typed_passes,
+    cgutils, dumps, ffi, global_compiler_lock, normalize_signature, populate_array, rtsys, typed_passes,
 )
 
 # ---- locks -----------------------------------------------------------------------------------------------------------

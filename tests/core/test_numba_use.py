@@ -16,7 +16,7 @@ import mbkern
 from mbkern.core import numba_private, numba_public
 
 PACKAGE = Path(mbkern.__file__).parent
-PRIVATE = PACKAGE / "core" / "numba_private.py"
+PRIVATE = PACKAGE / "core" / "numba_internals.py"
 
 # What Numba's manual describes: the decorators and types, and under "Extending Numba" the low-level interface, whose
 # examples build their code with cgutils and llvmlite.ir; and its "Event API". llvmlite's own manual describes its

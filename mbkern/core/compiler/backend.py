@@ -149,10 +149,10 @@ class Backend:
         """(signature, code) of a function that Numba knows: an operator, a built-in function, one of numpy's."""
         key = function, kinds
         if key not in self._found:
-            known = self.typing.resolve_value_type(function)
             try:
+                known = self.typing.resolve_value_type(function)
                 signature = self.typing.resolve_function_type(known, kinds, {})
-            except (TypingError, AttributeError) as error:
+            except (TypingError, ValueError, AttributeError) as error:
                 raise NoSuchOperation(f"{function} of {kinds} ({error})") from None
             if signature is None:
                 raise NoSuchOperation(f"{function} of {kinds}")

@@ -115,7 +115,7 @@ def tuples(n, x):
 
 def choices(n, x):
     a = n if n > 2 else x
-    b = n > 1 and x > 0.0 or n == 0
+    b = (n > 1 and x > 0.0) or n == 0
     c = not b
     d = 0 < n <= 3 != x
     return a, b, c, d, (1, x) if c else (2.0, n)
@@ -270,7 +270,7 @@ def no_such_name(x):
 
 
 def read_too_early(x):
-    y = y + x  # noqa: F821, F841
+    y = y + x  # noqa: F821
     return y
 
 
