@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from mbkern import collector
 from mbkern.errors import ModelError
 from mbkern.model import checks
+from mbkern.model.body import UNLIMITED, WORLD, Body, Frame, Limits
 from mbkern.model.checks import Mat3, Vec3
 from mbkern.model.constraint_builder import ConstraintBuilder
 from mbkern.model.joint import MAX_DOFS, Element, Joint, as_joint
-from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model, joint_names
+from mbkern.model.model import Model
+from mbkern.model.names import joint_names
 from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
