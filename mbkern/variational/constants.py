@@ -1,10 +1,12 @@
-"""Constants of a machine that a gradient may be taken by: their names, and what compiled code has summed up for them."""
+"""Constants of a machine that a gradient may be taken by: their names, and what compiled code has summed up of them."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import constants as L
 from ..errors import ModelError
@@ -15,9 +17,13 @@ from ..model.model import Model
 from ..workspace import places
 from .kernels import desk as D
 
-OF_BODY = ("mass", "com", "inertia", "position")
+# of a body: where they are among its BODY numbers, and their shapes
+OF_BODY: dict[str, tuple[int, tuple[int, ...]]] = {"mass": (0, ()), "com": (1, (3,)), "inertia": (4, (3, 3)),
+                                                   "position": (13, (3,))}
+BODY = 16
 OF_JOINT = ("stiffness", "damping", "armature")
 PAIRS = [[0, 3, 4], [3, 1, 5], [4, 5, 2]]  # xx yy zz xy xz yz as a matrix
+GROUND = np.zeros((1, D.G_BODY))  # the row after those of all nodes
 HALVES = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])
 
 
@@ -39,10 +45,10 @@ class Places(NamedTuple):
 
     mass: Array
     com: Array
-    node: Array
+    node: NDArray[np.intp]
     G: Array
     rho: Array
-    first: Array
+    first: NDArray[np.intp]
     G_parent: Array
 
 
@@ -95,49 +101,64 @@ class Constants:
         """The gradient by these constants, from the sums of :mod:`.kernels.desk`."""
         if not names:
             return {}
-        model, nv = self.model, self.model.nv
-        rows = sums[:-D.G_DOF * nv - 3].reshape(-1, D.G_BODY)
-        by = dict(zip(OF_BODY, self._of_bodies(rows), strict=True))
-        joints = sums[rows.size:-3].reshape(nv, D.G_DOF).T
+        n, nv = self.model.n_bodies, self.model.nv
+        begin, place = sums.size - D.G_DOF * nv - 3, self.places
+        rows = sums[:begin].reshape(-1, D.G_BODY)
+        values = np.empty(BODY * n + D.G_DOF * nv + 3)
+        bodies = values[:BODY * n].reshape(n, BODY)
+        if self.nodes:
+            own = np.concatenate((rows, GROUND))
+            bodies[:, 13:] = np.matmul(place.G_parent, own.take(place.first, 0)[:, 10:, None])[:, :, 0]
+            rows = own.take(place.node, 0)
+        else:
+            bodies[:, 13:] = rows[:, 10:]
+        bodies[:, :13] = (self._map @ rows[:, :10, None])[:, :, 0]
+        joints = values[BODY * n:-3].reshape(D.G_DOF, nv)
+        joints[:], values[-3:] = sums[begin:-3].reshape(nv, D.G_DOF).T, sums[-3:]
         found: dict[str, Any] = {}
         for name in names:
-            body, _, what = name.rpartition(".")
-            if not body:
-                found[name] = sums[-3:].copy()
-                continue
-            k = self._numbers[body]
-            if what in OF_JOINT:
-                first = int(model.v_offsets[k])
-                found[name] = joints[OF_JOINT.index(what), first:first + model.body_specs[k].joint.nv].copy()
-            else:
-                value = by[what][k]
-                found[name] = float(value) if what == "mass" else value
+            begin, end, shape = self._slices[name]
+            value = values[begin:end]
+            found[name] = value.item() if shape == () else value.reshape(shape) if len(shape) > 1 else value
         return found
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: k for k, name in enumerate(self.model.body_names)}
+    def _slices(self) -> dict[str, tuple[int, int, tuple[int, ...]]]:
+        """Where the gradient by each constant is among the values of `gradient`: begin, end, shape."""
+        model, found = self.model, {}
+        n, nv = model.n_bodies, model.nv
+        for k, name in enumerate(model.body_names):
+            for what, (begin, shape) in OF_BODY.items():
+                found[f"{name}.{what}"] = BODY * k + begin, BODY * k + begin + math.prod(shape), shape
+            first, count = int(model.v_offsets[k]), model.body_specs[k].joint.nv
+            for j, what in enumerate(OF_JOINT):
+                begin = BODY * n + j * nv + first
+                found[f"{name}.{what}"] = begin, begin + count, (count,)
+        size = BODY * n + D.G_DOF * nv
+        return {**found, "gravity": (size, size + 3, (3,))}
 
-    def _of_bodies(self, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """By mass, centre of mass, inertia about it and position of all bodies."""
-        at = self.places
+    @cached_property
+    def _map(self) -> Array:
+        """(n, 13, 10): by mass, centre of mass and inertia about it, from the sums by mass, moment and inertia."""
+        n = self.model.n_bodies
+        return np.stack([self._of_bodies(np.tile(unit, (n, 1))) for unit in np.eye(10)], axis=2)
+
+    def _of_bodies(self, rows: Array) -> Array:
+        """The same for one row of sums each."""
+        at, G = self.places, rows[:, 4:][:, PAIRS] * HALVES
+        by_mass, by_moment = rows[:, 0], rows[:, 1:4]
         if self.nodes:
-            own = np.vstack((rows, np.zeros(D.G_BODY)))  # the ground has the row after the last
-            moved = _in_bodies(own[at.node, 0], own[at.node, 1:4], _matrices(own[at.node, 4:10]), at.G, at.rho)
-            position = np.einsum("nij,nj->ni", at.G_parent, own[at.first, 10:])
-        else:
-            moved, position = (rows[:, 0], rows[:, 1:4], _matrices(rows[:, 4:10])), rows[:, 10:].copy()
+            by_mass, by_moment, G = _in_bodies(by_mass, by_moment, G, at.G, at.rho)
         # the first moment is m c, the inertia about the origin J + m (c.c - c c^T)
-        by_mass, by_moment, G = moved
-        K = np.trace(G, axis1=1, axis2=2)[:, None, None] * np.eye(3) - G
+        K = _traceless(G)
         Kc = np.einsum("nij,nj->ni", K, at.com)
-        return (by_mass + np.sum(at.com * (by_moment + Kc), axis=1), at.mass[:, None] * (by_moment + 2.0 * Kc), G,
-                position)
+        by_com = at.mass[:, None] * (by_moment + 2.0 * Kc)
+        return np.hstack(((by_mass + np.sum(at.com * (by_moment + Kc), axis=1))[:, None], by_com, G.reshape(-1, 9)))
 
 
-def _matrices(rows: Array) -> Array:
-    """Gradients by xx yy zz xy xz yz as those by symmetric matrices."""
-    return rows[:, PAIRS] * HALVES
+def _traceless(G: Array) -> Array:
+    """tr G - G."""
+    return np.trace(G, axis1=1, axis2=2)[:, None, None] * np.eye(3) - G
 
 
 def _in_bodies(by_mass: Array, by_moment: Array, G: Array, R: Array, r: Array) -> tuple[Array, Array, Array]:
@@ -145,7 +166,7 @@ def _in_bodies(by_mass: Array, by_moment: Array, G: Array, R: Array, r: Array) -
 
     Of a particle at x = R^T x' + r the moment is m x, and the inertia G : m (x.x - x x^T) = m x.K x, K = tr G - G.
     """
-    K = np.trace(G, axis1=1, axis2=2)[:, None, None] * np.eye(3) - G
+    K = _traceless(G)
     Kr = np.einsum("nij,nj->ni", K, r)
     return (by_mass + np.sum(r * (by_moment + Kr), axis=1), np.einsum("nij,nj->ni", R, by_moment + 2.0 * Kr),
             R @ G @ np.swapaxes(R, 1, 2))

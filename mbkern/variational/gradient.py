@@ -121,8 +121,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     forces, bounds = _forces(model, tau, t0, t_end)
     most = None if max_memory is None else options.positive(max_memory, "max_memory")
     derivative_of({name: f for name, f in (("tau", tau), ("wrench", wrench)) if callable(f)})
-    stops = np.unique(np.concatenate([[t0, t_end], samples, bounds]))
-    stops = stops if t_end > t0 else stops[::-1]
+    stops = _stops(t0, t_end, samples, bounds)
     tape = lend(system, method, wrench is not None)
     wanted = tape.constants.wanted(parameters)
     tape.begin(y0, tau, wrench, forces, bounds, bool(wanted), most)
@@ -148,7 +147,15 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     return found
 
 
-# ---- times and forces -------------------------------------------------------------------------------------------------
+# ---- times and forces ------------------------------------------------------------------------------------------------
+
+
+def _stops(t0: float, t_end: float, samples: Array, bounds: Array) -> Array:
+    """All times at which a step has to end, and the beginning."""
+    if samples.size == 1 and samples[0] == t_end and not bounds.size:
+        return np.array([t0, t_end])
+    stops = np.unique(np.concatenate([[t0, t_end], samples, bounds]))
+    return stops if t_end > t0 else stops[::-1].copy()
 
 
 def _places(times: Array, samples: Array) -> Any:
@@ -191,11 +198,12 @@ def _judged(loss: Loss, t: Array, q: Array, p: Array) -> tuple[float, Array]:
         return _number(answer), _differences(loss, t, q, p)
     if len(answer) != 3:
         raise StateError(f"loss: expected a number or (value, q_bar, p_bar), got {len(answer)} things")
-    bars = [inputs.real_array(bar, f"loss: {name}", like.shape, "derivatives in the shape of the states")
-            for bar, name, like in ((answer[1], "q_bar", q), (answer[2], "p_bar", p))]
-    if not all(np.isfinite(bar).all() for bar in bars):
+    bars = np.concatenate([
+        inputs.real_array(bar, f"loss: {name}", like.shape, "derivatives in the shape of the states")
+        for bar, name, like in ((answer[1], "q_bar", q), (answer[2], "p_bar", p))], axis=1)
+    if not np.isfinite(bars).all():
         raise StateError("loss: its derivatives are not finite")
-    return _number(answer[0]), np.hstack(bars)
+    return _number(answer[0]), bars
 
 
 def _number(value: Any) -> float:

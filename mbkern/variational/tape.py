@@ -32,7 +32,8 @@ PIECE = 2000  # steps of one call into compiled code: Python looks around betwee
 EXPLICIT_STAGES = {P.RK4: 4, P.DOPRI5: 6}
 VECTORS = 10  # of the way back, see `kernels.adjoint`
 BUFFER_NUMBERS = 2**16  # of the rows that an adaptive run writes between two looks around
-NOTHING = np.empty(0)
+NOTHING: Array = np.empty(0)
+NO_WORDS: NDArray[np.int64] = np.empty(0, np.int64)
 
 _NUMBERS, _WORDS = types.Array(types.float64, 1, "C"), types.Array(types.int64, 1, "C")
 _FORWARD = (types.int64, _NUMBERS, _NUMBERS, _WORDS, types.int64, types.int64, _NUMBERS)
@@ -54,7 +55,7 @@ def _compiled(function: Any) -> Any:
 class Piece:
     """Steps `first` to `last` (not included): their rows, or the state to take them again from."""
 
-    def __init__(self, first: int, last: int, rows: Array | None, begin: Array | None) -> None:
+    def __init__(self, first: int, last: int, rows: Array | None, begin: Array) -> None:
         self.first, self.last, self.rows, self.begin = first, last, rows, begin
 
 
@@ -88,6 +89,7 @@ class Tape:
         self.constants = Constants(system.model, self.desk.singles)
         self.room: Array = np.zeros(VECTORS * self.n)
         self.derived = self._wired()
+        self.buffer: Array = np.empty((0, self.row))
         self.steps = self.kept = 0
 
     def _wired(self) -> NDArray[np.int64]:
@@ -111,7 +113,7 @@ class Tape:
         self.desk.know_forces(self.frame.functions)
         self.desk.sum_up(sums)
         self.derived[adjoint.SUMS], self.derived[adjoint.KNOWN] = sums, 0
-        self.forces, self.bounds, self._most = forces, np.sort(bounds), most
+        self.forces, self.bounds, self._most = forces, np.sort(bounds) if bounds.size else bounds, most
         self.pieces: list[Piece] = []
         self.run.place(y0)
 
@@ -179,8 +181,9 @@ class Tape:
         run, plan, n, states = self.run, self.run.plan, self.n, np.empty((stops.size, self.n))
         most = self._limit(0.0)
         room = int(min(run.rows_of_steps - 1, max(1.0, BUFFER_NUMBERS // self.row), max(1.0, most / (16 * self.row))))
-        buffer = np.empty((room + 1, self.row))
-        self.derived[adjoint.ROWS] = buffer.ctypes.data
+        if self.buffer.shape[0] != room + 1:
+            self.buffer = np.empty((room + 1, self.row))
+            self.derived[adjoint.ROWS] = self.buffer.ctypes.data
         times, size = [stops[:1]], 0.0
         self.steps, self.kept, states[0] = 0, 0, run.y
         for k, (a, b) in enumerate(pairwise(stops.tolist())):
@@ -202,7 +205,7 @@ class Tape:
                         raise NotEnoughMemoryError(
                             f"gradient: {self.steps} steps so far, at t = {float(times[-1][-1]):g} s, need more than "
                             f"{memory.gigabytes(most)}; loosen the tolerances, or give more max_memory")
-                    self._add_piece(buffer[first:last], keep)
+                    self._add_piece(self.buffer[first:last], keep)
                 plan[P.ROWS], first = 0, 0
             states[k + 1] = run.y
         plan[P.FOLLOW] = 0
@@ -262,11 +265,11 @@ class Tape:
 
     def let_go(self) -> None:
         """Give up all memory that depends on what was asked for."""
-        self.pieces, self.times, self.which = [], NOTHING, NOTHING
+        self.pieces, self.times, self.which = [], NOTHING, NO_WORDS
         self.frame.unload()
         self.run.let_go()
         self.run.plan[P.FOLLOW] = self.derived[P.JACOBIAN] = 0
-        self.matrix = self.pivots = NOTHING
+        self.matrix, self.pivots = NOTHING, NO_WORDS
 
 
 def _key(method: options.Integrator, wrenches: bool) -> str:

@@ -2,7 +2,8 @@
 
     header | scratch | parameter gradient | slots
 
-A *slot* is a workspace that knows one state; several of them let the stages of a step be pulled at again and again. The frame (:mod:`mbkern.core.cabi`) has the block and the forces.
+A *slot* is a workspace that knows one state; several of them let the stages of a step be pulled at again and again.
+The frame (:mod:`mbkern.core.cabi`) has the block and the forces.
 """
 
 from llvmlite import ir

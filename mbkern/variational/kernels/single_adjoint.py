@@ -4,9 +4,9 @@ One state, one pair of weights (a, b). With D the derivative along (dq, dp) = (-
 
     a . u + b . pdot = D H,     gq = D dH/dq,  gp = D dH/dp     by the sweeps of :mod:`mbkern.core.tangent_sweeps`
 
-(what dampers do is taken from a before). Likewise the gradient by a constant is D dH/dconstant, and dH = -dL where q and
-p are kept. The forward sweep knows how velocity v, gravity g (in the axes of a node) and height g . r of a node vary,
-dv, dg and D(g . r), so that for the mass m, the first moment s and the inertia J of what is fixed in the node
+(what dampers do is taken from a before). Likewise the gradient by a constant is D dH/dconstant, and dH = -dL where q
+and p are kept. The forward sweep knows how velocity v, gravity g (in the axes of a node) and height g . r of a node
+vary, dv, dg and D(g . r), so that for the mass m, the first moment s and the inertia J of what is fixed in the node
 
     by m   -( v . dv + D(g . r) )      by s   -( dv x w + v x dw + dg )      by J   -( w dw^T + dw w^T ) / 2
 
@@ -15,7 +15,7 @@ w, dw being angular parts. Moving a joint by rho in the axes of its parent k cha
     by rho  -( dh x w_k + h x dw_k + m dg_k ),     dh = M* dv + phi + dq e x* h,  linear parts of h, dh
 
 m the mass of the subtree. Sums are those of nodes, in their axes; :mod:`mbkern.variational.constants` makes bodies of
-them. They are taken where the sweep waits for the node before: they cost next to nothing.
+them. They are taken within the sweep, which waits for the node before anyway: half an evaluation of f for all.
 """
 
 from ...core.checks import status
