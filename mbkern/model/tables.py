@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from mbkern.model import checks
 from mbkern.model.arrays import frozen
 from mbkern.model.body import UNLIMITED, Body, Frame, Limits
 from mbkern.model.checks import Vec3
-from mbkern.model.columns import MASS, PLACES, Columns
+from mbkern.model.columns import MASS, PLACES, Columns, Extras
 from mbkern.model.joint import ELEMENTS, Element
 
 if TYPE_CHECKING:
@@ -178,8 +178,11 @@ class Tables:
         >>> b.build().limits.upper, b.build().limits.effort
         (array([1.5]), array([inf]))
         """
-        return Limits(*[frozen(self._columns.per_dof(lambda extras, k=k: extras.limits and extras.limits[k], unlimited))
-                        for k, unlimited in enumerate(UNLIMITED)])
+        def given(name: str) -> Callable[[Extras], Any]:
+            return lambda extras: None if extras.limits is None else getattr(extras.limits, name)
+
+        return Limits(*[frozen(self._columns.per_dof(given(name), unlimited))
+                        for name, unlimited in zip(Limits._fields, UNLIMITED, strict=True)])
 
     @cached_property
     def friction(self) -> NDArray[np.float64]:
