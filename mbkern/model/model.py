@@ -20,6 +20,7 @@ from mbkern.model import checks
 from mbkern.model.arrays import frozen
 from mbkern.model.body import WORLD, Body, Frame
 from mbkern.model.checks import Vec3
+from mbkern.model.columns import Columns, columns_of
 from mbkern.model.files import Files
 from mbkern.model.names import Names, check_unique, joint_names
 from mbkern.model.tables import Tables
@@ -86,7 +87,6 @@ class Model(Tables, Names, Files):
 
     name: str
     gravity: NDArray[np.float64]
-    body_specs: tuple[Body, ...]
     n_bodies: int
     nq: int
     nv: int
@@ -101,27 +101,32 @@ class Model(Tables, Names, Files):
     visuals: Mapping[str, tuple[Visual, ...]]
     constraints: tuple[Constraint, ...]
 
-    def __init__(self, name: str, gravity: Vec3, body_specs: tuple[Body, ...],
+    def __init__(self, name: str, gravity: Vec3, body_specs: tuple[Body, ...] | Columns,
                  frame_specs: tuple[tuple[str, Frame], ...] = (),
                  visuals: Mapping[str, tuple[Visual, ...]] | None = None,
                  constraints: tuple[Constraint, ...] = ()) -> None:
-        dofs = np.array([body.joint.nv for body in body_specs], dtype=np.int64)
-        sizes = np.array([body.joint.nq for body in body_specs], dtype=np.int64)
-        coordinates, speeds = joint_names(body_specs)
-        check_unique(coordinates, body_specs)
-        check_unique(speeds, body_specs)
+        if isinstance(body_specs, Columns):
+            columns = body_specs
+        else:
+            columns = columns_of(body_specs)
+            self.__dict__["body_specs"] = body_specs
+        dofs, sizes = columns.counts("nv"), columns.counts("nq")
+        coordinates, speeds = joint_names(columns)
+        check_unique(coordinates, columns)
+        if speeds is not coordinates:
+            check_unique(speeds, columns)
         self.__dict__.update(  # past __setattr__, which refuses
             name=name,
             gravity=frozen(np.array(gravity, dtype=np.float64)),
-            body_specs=body_specs,
-            n_bodies=len(body_specs),
+            _columns=columns,
+            n_bodies=len(columns),
             nq=int(sizes.sum()),
             nv=int(dofs.sum()),
-            parents=frozen(np.array([body.parent for body in body_specs], dtype=np.int64)),
+            parents=frozen(columns.parents),
             dofs=frozen(dofs),
             q_offsets=frozen(np.cumsum(sizes) - sizes),
             v_offsets=frozen(np.cumsum(dofs) - dofs),
-            body_names=tuple(body.name for body in body_specs),
+            body_names=columns.names,
             coordinate_names=coordinates,
             speed_names=speeds,
             frame_specs=frame_specs,

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from mbkern.errors import ModelError
 from mbkern.lazy import cached_property
 from mbkern.model import checks
-from mbkern.model.body import Body
+from mbkern.model.columns import Columns, columns_of
 from mbkern.model.joint import Joint
+
+# The endings of a joint whose one coordinate has the name of its body
+OF_BODY = [(None, [""], [""])]
 
 
 class Names:
@@ -67,17 +70,16 @@ class Names:
         return {name: k for k, name in enumerate(self.body_names)}
 
 
-def joint_names(bodies: tuple[Body, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def joint_names(columns: Columns) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names along q and along the speeds."""
+    endings = [_endings(joint) for joint in columns.kinds]
+    if all(parts == OF_BODY for parts in endings):
+        return columns.names, columns.names
     coordinates: list[str] = []
     speeds: list[str] = []
-    known: dict[int, list[tuple[str | None, list[str], list[str]]]] = {}  # many bodies share a joint
-    for body in bodies:
-        parts = known.get(id(body.joint))
-        if parts is None:
-            parts = known[id(body.joint)] = _endings(body.joint)
-        for name, of_coordinates, of_speeds in parts:
-            stem = name or body.name
+    for body, k in zip(columns.names, columns.kind.tolist(), strict=True):
+        for name, of_coordinates, of_speeds in endings[k]:
+            stem = name or body
             coordinates += [stem + ending for ending in of_coordinates]
             speeds += [stem + ending for ending in of_speeds]
     return tuple(coordinates), tuple(speeds)
@@ -92,14 +94,13 @@ def _endings(joint: Joint) -> list[tuple[str | None, list[str], list[str]]]:
             for number, element in zip(numbers, moving, strict=True)]
 
 
-def check_unique(names: tuple[str, ...], bodies: tuple[Body, ...]) -> None:
+def check_unique(names: tuple[str, ...], columns: Columns) -> None:
     if len(set(names)) == len(names):
         return
     seen: set[str] = set()
     twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-    users = [
-        repr(body.name) for body in bodies if twice in (names_of := joint_names((body,)))[0] or twice in names_of[1]
-    ]
+    users = [repr(body.name) for body in columns.bodies()
+             if any(twice in names for names in joint_names(columns_of([body])))]
     raise ModelError(
         f"coordinate name {twice!r} is used more than once (joint of body {' and '.join(users[:4])}); "
         "names given to steps and joints must be unique in the model"

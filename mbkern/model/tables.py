@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mbkern import lazy
+from mbkern import collector, lazy
 from mbkern.lazy import cached_property
 from mbkern.model import checks
 from mbkern.model.arrays import frozen
 from mbkern.model.body import UNLIMITED, Body, Frame, Limits
 from mbkern.model.checks import Vec3
+from mbkern.model.columns import MASS, PLACES, Columns, Extras
 from mbkern.model.joint import ELEMENTS, Element
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Tables:
     """The part of `Model` that is arrays: bodies, steps, numbers per dof, frames, and the block of the kernels."""
 
     if TYPE_CHECKING:
-        body_specs: tuple[Body, ...]
+        _columns: Columns
         frame_specs: tuple[tuple[str, Frame], ...]
         constraints: tuple[Constraint, ...]
         body_names: tuple[str, ...]
@@ -43,6 +45,19 @@ class Tables:
         dofs: NDArray[np.int64]
         q_offsets: NDArray[np.int64]
         v_offsets: NDArray[np.int64]
+
+    @cached_property
+    def body_specs(self) -> tuple[Body, ...]:
+        """What the model consists of: one `Body` each, as plain numbers.
+
+        Examples
+        --------
+        >>> import mbkern as mb
+        >>> [body.name for body in mb.zoo.pipelayer().body_specs if body.mass > 5000.0]
+        ['chassis', 'rotating']
+        """
+        with collector.paused():
+            return self._columns.bodies()
 
     @cached_property
     def bodies(self) -> np.recarray[Any, Any]:
@@ -60,7 +75,7 @@ class Tables:
         >>> str(boom.name), int(boom.parent), float(boom.M[0, 0])
         ('boom', 2, 800.0)
         """
-        specs = self.body_specs
+        numbers, kinds = self._columns.numbers, self._columns.kinds
         width = max(len(name) for name in self.body_names)
         dtype = np.dtype(
             [
@@ -71,22 +86,19 @@ class Tables:
                 ("M", np.float64, (6, 6)), ("position", np.float64, (3,)), ("rotation", np.float64, (3, 3)),
             ]
         )  # fmt: skip
-        table = np.zeros(len(specs), dtype=dtype)
-        n_steps = np.array([len(body.joint.elements) for body in specs], dtype=np.int64)
+        table = np.zeros(len(numbers), dtype=dtype)
+        n_steps = np.array([len(joint.elements) for joint in kinds], dtype=np.int64)[self._columns.kind]
         table["name"] = self.body_names
         table["parent"] = self.parents
         table["dofs"] = self.dofs
-        table["nq"] = [body.joint.nq for body in specs]
+        table["nq"] = self._columns.counts("nq")
         table["q_offset"] = self.q_offsets
         table["v_offset"] = self.v_offsets
         table["first_step"] = np.cumsum(n_steps) - n_steps
         table["n_steps"] = n_steps
-        table["mass"] = [body.mass for body in specs]
-        table["com"] = [body.com for body in specs]
-        table["inertia"] = [body.inertia for body in specs]
+        for name, place in PLACES.items():
+            table[name] = numbers[:, place].reshape(table[name].shape)
         table["M"] = _spatial_inertia(table["mass"], table["com"], table["inertia"])
-        table["position"] = [body.position for body in specs]
-        table["rotation"] = [body.rotation for body in specs]
         return frozen(table).view(np.recarray)
 
     @cached_property
@@ -166,11 +178,11 @@ class Tables:
         >>> b.build().limits.upper, b.build().limits.effort
         (array([1.5]), array([inf]))
         """
-        rows = [
-            np.array(body.limits if body.limits is not None else [[x] * body.joint.nv for x in UNLIMITED])
-            for body in self.body_specs
-        ]
-        return Limits(*(frozen(np.ascontiguousarray(row)) for row in np.concatenate(rows, axis=1)))
+        def given(name: str) -> Callable[[Extras], Any]:
+            return lambda extras: None if extras.limits is None else getattr(extras.limits, name)
+
+        return Limits(*[frozen(self._columns.per_dof(given(name), unlimited))
+                        for name, unlimited in zip(Limits._fields, UNLIMITED, strict=True)])
 
     @cached_property
     def friction(self) -> NDArray[np.float64]:
@@ -182,8 +194,7 @@ class Tables:
         >>> mb.zoo.chain(2).friction
         array([0., 0.])
         """
-        values = [x for body in self.body_specs for x in (body.friction or (0.0,) * body.joint.nv)]
-        return frozen(np.array(values, dtype=np.float64))
+        return self._per_dof("friction")
 
     @cached_property
     def armature(self) -> NDArray[np.float64]:
@@ -195,8 +206,7 @@ class Tables:
         >>> mb.zoo.chain(2).armature
         array([0., 0.])
         """
-        values = [x for body in self.body_specs for x in (body.armature or (0.0,) * body.joint.nv)]
-        return frozen(np.array(values, dtype=np.float64))
+        return self._per_dof("armature")
 
     @cached_property
     def frames(self) -> Mapping[str, Frame]:
@@ -217,8 +227,7 @@ class Tables:
         return MappingProxyType(own | dict(self.frame_specs))
 
     def _per_dof(self, name: str) -> NDArray[np.float64]:
-        values = [value for body in self.body_specs for value in getattr(body, name)]
-        return frozen(np.array(values, dtype=np.float64))
+        return frozen(self._columns.per_dof(attrgetter(name)))
 
     @property
     def total_mass(self) -> float:
@@ -230,7 +239,7 @@ class Tables:
         >>> mb.zoo.pipelayer().total_mass
         26300.0
         """
-        return sum(body.mass for body in self.body_specs)
+        return sum(self._columns.numbers[:, MASS].tolist())
 
     @cached_property
     def quaternion_offsets(self) -> NDArray[np.int64]:
