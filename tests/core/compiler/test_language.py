@@ -17,7 +17,7 @@ PAIR, NESTED = (1.5, 2.5), ((1.0, 2.0), 3)
 HOOK = None
 
 
-# ---- functions of numbers: compiled and as Python, on the same arguments ------------------------------------------------
+# ---- functions of numbers: compiled and as Python, on the same arguments ---------------------------------------------
 def branches(n, x):
     if n > 3:
         y = x + 1.0
@@ -109,7 +109,7 @@ def one_name_for_two_things(n, x):
 
 def tuples(n, x):
     a, (b, c) = x, (n, (1.0, n))
-    d = (a, *(b, 2.0)) + (c,)
+    d = (a, *(b, 2.0)) + (c,)  # noqa: RUF005
     return d, d[-1][1], len(d), d[1]
 
 
@@ -153,7 +153,7 @@ def test_numbers_come_out_as_in_python(function):
         assert np.array_equal(flat(compiled(n, x)), flat(function(n, x)), equal_nan=True), (n, x)
 
 
-# ---- arrays, functions -------------------------------------------------------------------------------------------------
+# ---- arrays, functions -----------------------------------------------------------------------------------------------
 @exact
 def from_first(i):
     return FIRST[i]
@@ -245,7 +245,7 @@ def test_flags_do_not_change_how_numbers_are_rounded():
     assert differences(1.0) == 0.0
 
 
-# ---- what is refused, with the place ------------------------------------------------------------------------------------
+# ---- what is refused, with the place ---------------------------------------------------------------------------------
 @exact
 def calls_itself(n):
     return calls_itself(n - 1) if n > 0 else 0
