@@ -4,6 +4,7 @@ Numba's function does nothing but call ours. What belongs to it (its name, the w
 disk) is Numba's own, so whoever calls it notices no difference.
 """
 
+from inspect import CO_VARARGS
 from types import SimpleNamespace
 
 from llvmlite import binding as llvm
@@ -71,7 +72,10 @@ class Compiled(typed_passes.NativeLowering):
     def run_pass(self, state):
         flags = state.flags.fastmath
         kind = Kind(MAY, frozenset(flags.flags) if flags else frozenset())
-        unit = unit_of(state.func_id.func, kind, [_form(of) for of in state.args])
+        function, forms = state.func_id.func, [_form(of) for of in state.args]
+        if function.__code__.co_flags & CO_VARARGS:  # Numba has put these together
+            forms[-1:] = forms[-1].parts
+        unit = unit_of(function, kind, forms)
         if state.return_type is None:
             state.return_type = backend().typed(unit.result)
         state.typemap = {f"arg.{name}": of for name, of in zip(state.func_id.arg_names, state.args, strict=True)}

@@ -217,6 +217,15 @@ def test_calls_with_defaults_names_tuples_and_functions():
     assert calls(2.0) == (4.0, 5.0, 7.0, (8.0, 2), (5.0, 1), 4.0)
 
 
+@checked
+def entered_with_any_number(first, *others):
+    return first + others[-1], len(others)
+
+
+def test_entries_take_any_number_of_arguments():
+    assert entered_with_any_number(1.0, 2.0, 3.0) == (4.0, 2) and entered_with_any_number(1.0, 5) == (6.0, 1)
+
+
 def hooked(x):
     return HOOK(x)
 
