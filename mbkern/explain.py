@@ -93,17 +93,18 @@ def unsolved(model: Model, block: Array, work: Array, t: float) -> StateError | 
 
     Their multipliers are found with a matrix that has eigenvalues as far apart as the masses of the bodies.
     """
+    at = places.margins_at(block)
     margins = _rows(model, block, work)[1][:, 2]
     bad = [name for name, margin in zip(model.row_names, margins, strict=True) if margin < 0.0]
     masses = {body.name: float(body.mass) for body in model.body_specs if body.mass > 0.0}
-    if not bad or not masses:
+    if not bad or not masses or not (work[at + 1:at + int(block[L.N_NODES])] > 0.0).all():  # a joint moves nothing
         return None
     light, heavy = min(masses, key=masses.__getitem__), max(masses, key=masses.__getitem__)
     return StateError(
         f"constraints could not be solved at t = {t:g}: no digits are left of {'; '.join(map(repr, bad[:6]))}"
-        f"{', ...' if len(bad) > 6 else ''}. The bodies of a loop must not differ by more than about 1e10 in their mass "
-        f"(here {light!r} ({masses[light]:.3g} kg) and {heavy!r} ({masses[heavy]:.3g} kg)), rotors included; give the "
-        "light one more mass, or close the loop without it (kind \"distance\" is a bar without mass)")
+        f"{', ...' if len(bad) > 6 else ''}. The bodies of a loop must not differ by more than about 1e10 in their "
+        f"mass (here {light!r} ({masses[light]:.3g} kg) and {heavy!r} ({masses[heavy]:.3g} kg)), rotors included; give "
+        "the light one more mass, or close the loop without it (kind \"distance\" is a bar without mass)")
 
 
 def _rows(model: Model, block: Array, work: Array) -> tuple[Array, Array]:

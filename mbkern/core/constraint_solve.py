@@ -22,7 +22,8 @@ from .constraint_layout import (
     AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, LOCKS,
     N_A, N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON,
     P_COUNT, P_OTHER, R_DENSE, R_G, R_LEFT, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, UNEQUAL, Z_ENTRY, Z_LIST,
-    a_at, constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at, sweep_row, type_row, z_at, zero_at,
+    a_at, constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at, sweep_row, type_row, z_at,
+    zero_at,
 )
 from .jit import apart, inline
 from .layout import (

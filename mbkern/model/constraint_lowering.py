@@ -161,7 +161,7 @@ def unequal(block: np.ndarray) -> int:
     at, row, n, nv = (int(block[place]) for place in (L.AT_BODIES, L.AT_COORDINATES, L.N_BODIES, L.NV))
     bodies = block[at:at + n * L.BODY].reshape(n, L.BODY)
     rotors = block[row:row + nv * L.COORDINATE].reshape(nv, L.COORDINATE)[:, L.ARMATURE]
-    inertias = sum(bodies[:, L.BODY_INERTIA + k] for k in _DIAGONAL)
+    inertias = bodies[:, [L.BODY_INERTIA + k for k in _DIAGONAL]].sum(axis=1)
     return int(_spread(bodies[:, L.BODY_MASS]) > UNEQUAL_MASSES
                or _spread([*inertias, *rotors]) > UNEQUAL_INERTIAS)
 

@@ -70,7 +70,7 @@ def test_what_is_said_where_no_digit_is_left():
     error = explain.singular(model, model.block, work, 0.0)
     assert isinstance(error, mb.errors.StateError)
     text = str(error)
-    assert "'pin" in text and "'coupler' (1e-16 kg)" in text and "digits" in text, text
+    assert "'pin" in text and "'coupler' (2e-16 kg)" in text and "digits" in text, text
 
 
 def test_rotors_count():
