@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike
 
-from .. import inputs
+from .. import inputs, lazy
 from ..core import constants as L
 from ..errors import IntegrationError, ModelError, NotEnoughMemoryError, StateError
 from ..inputs import Array
@@ -85,7 +85,9 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     """The gradient of a scalar of a trajectory by its beginning, by joint forces and by constants of the machine.
 
     By the adjoint of the very steps that the integrator takes (their sizes kept as they are): exact for what is
-    computed, at the price of a few runs (`bench/trajectories.py`) however many numbers the gradient has.
+    computed, at the price of a few runs (`bench/trajectories.py`) however many numbers the gradient has. With
+    constraints it is computed forward in time, along the dense output of the run, to about eight digits; q0 and p0 then
+    change along the constraints alone.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
         Times of the states that the loss gets; by default the end alone.
     parameters : sequence of str, or "all"
         Constants to differentiate by, the names of `Model.vary`: "gravity", or a body and one of mass, com, inertia,
-        position, stiffness, damping, armature, as "boom.mass".
+        position (not with constraints: it would open loops), stiffness, damping, armature, as "boom.mass".
     tau : (nv,), (m, nv), or njit function with a derivative, optional
         Joint forces: constant, constant on each of m equal parts of t_span (the gradient is by these numbers), or a
         function of the state, see `mbkern.forces.with_derivative`.
@@ -137,6 +139,10 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     samples = np.array([t_end]) if t_eval is None else options.output_times(t_eval, t0, t_end)
     wanted = _wanted(model, parameters)
     forces, bounds = _forces(model, tau, t0, t_end)
+    if model.constraints:
+        sizes = {"rtol": rtol, "atol": atol} if method.adaptive else {}
+        return _with_constraints(loss, system, y0, samples, (t0, t_end), wanted, forces, bounds, tau, wrench,
+                                 {"integrator": integrator, "step": step, **sizes})
     problem = problem_of(system, np.zeros(model.nv) if forces.size else tau, wrench)
     stops = np.unique(np.concatenate([[t0, t_end], samples, bounds]))
     stops = stops if t_end > t0 else stops[::-1]
@@ -161,6 +167,25 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     return Gradient(value, start[:model.nv], start[model.nv:], own,
                     {name: _constant(model, desk.gradient, name) for name in wanted}, samples, q, p, times.size - 1,
                     tape.kept)
+
+
+def _with_constraints(loss: Loss, system: System, y0: Array, samples: Array, ends: tuple[float, float],
+                      wanted: list[str], forces: Array, bounds: Array, tau: Any, wrench: Any, how: dict[str, Any]
+                      ) -> Gradient:
+    """The same forward in time, see :mod:`.closed_gradient`."""
+    if callable(tau):
+        raise StateError("gradient: tau is a function, and with constraints derivatives along a motion are for "
+                         "constant forces alone; give it as an array, or take difference quotients of two runs")
+    found = lazy.module("variational.closed_gradient").run_with_tangents(system, y0, samples, ends, wanted, forces,
+                                                                         bounds, wrench, how)
+    nq, nv = system.model.nq, system.model.nv
+    q, p = found.states[:, :nq].copy(), found.states[:, nq:].copy()
+    value, bars = _judged(loss, samples, q, p)
+    start, by_force, constants = found.back(bars)
+    own = None
+    if forces.size:
+        own = by_force if len(np.shape(tau)) == 2 else by_force[0]
+    return Gradient(value, start[:nv], start[nv:], own, constants, samples, q, p, found.steps, found.steps)
 
 
 # ---- the run and its way back ----------------------------------------------------------------------------------------
@@ -385,7 +410,7 @@ def _wanted(model: Model, parameters: Any) -> list[str]:
     """The names, each checked."""
     if isinstance(parameters, str) and parameters == "all":
         names = [f"{body.name}.{what}" for k, body in enumerate(model.body_specs) for what in (*OF_BODY, *OF_JOINT)
-                 if _exists(model, k, what)]
+                 if _exists(model, k, what) and not (model.constraints and what == "position")]
         return [*names, "gravity"]
     names = several(parameters, "parameters", ModelError)
     for name in names:
