@@ -5,7 +5,7 @@ there: :mod:`.numba_private` (pipelines, cache, C functions), :mod:`.compiler` (
 """
 
 from llvmlite.binding import ffi
-from numba import _dynfunc  # type: ignore[attr-defined]
+from numba import _dynfunc as dynfunc  # type: ignore[attr-defined]
 from numba.core import cgutils, typed_passes
 from numba.core.base import BaseContext
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
@@ -24,18 +24,40 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.core.typeconv import Conversion
-from numba.extending import _Intrinsic
+from numba.extending import _Intrinsic as Intrinsic
 from numba.np.arrayobj import populate_array
 
 __all__ = [
-    "BaseLower", "CFunc", "CPUCallConv", "CPUDispatcher", "CompileResultCacheImpl", "CompilerBase", "Conversion",
-    "FunctionCache", "JITCodeLibrary", "Loc", "NullCache", "PassManager", "TypingError", "_Intrinsic", "_dynfunc",
-    "cgutils", "cpu_target", "create_error_model", "dumps", "ffi", "global_compiler_lock", "normalize_signature",
-    "populate_array", "register_pass", "rtsys", "typed_passes",
+    "BaseLower",
+    "CFunc",
+    "CPUCallConv",
+    "CPUDispatcher",
+    "CompileResultCacheImpl",
+    "CompilerBase",
+    "Conversion",
+    "FunctionCache",
+    "Intrinsic",
+    "JITCodeLibrary",
+    "Loc",
+    "NullCache",
+    "PassManager",
+    "TypingError",
+    "cgutils",
+    "cpu_target",
+    "create_error_model",
+    "dumps",
+    "dynfunc",
+    "ffi",
+    "global_compiler_lock",
+    "normalize_signature",
+    "populate_array",
+    "register_pass",
+    "rtsys",
+    "typed_passes",
 ]
 
 NEEDED = (
-    (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (_dynfunc, "make_function"), (rtsys, "initialize"),
+    (global_compiler_lock, "_lock"), (ffi.lib, "_lock"), (dynfunc, "make_function"), (rtsys, "initialize"),
     (typed_passes, "NativeLowering"), (typed_passes, "NoPythonBackend"), (CompilerBase, "define_pipelines"),
     (FunctionCache, "_load_overload"), (FunctionCache, "_save_overload"), (FunctionCache, "_impl_class"),
     (CompileResultCacheImpl, "locator"), (CompileResultCacheImpl, "reduce"), (CompileResultCacheImpl, "rebuild"),

@@ -9,7 +9,7 @@ import operator
 from llvmlite import ir
 from numba import types
 
-from ..numba_internals import CPUCallConv, TypingError, _Intrinsic, cpu_target, create_error_model
+from ..numba_internals import CPUCallConv, Intrinsic, TypingError, cpu_target, create_error_model
 from .values import UNKNOWN, Number, Static, Tuple
 
 OURS = "mbkern"  # mark of the functions of LLVM that are written here
@@ -173,7 +173,7 @@ class Backend:
     def apply(self, builder, function, values):
         """What a function of Numba gives for these values."""
         given = [self.given(builder, value) for value in values]
-        if isinstance(function, _Intrinsic):
+        if isinstance(function, Intrinsic):
             literals = [types.literal(v.known) if function._prefer_literal and isinstance(v, Number)
                         and isinstance(v.known, int) else kind for v, (kind, _) in zip(values, given, strict=True)]
             signature, code = self._intrinsic(function, tuple(literals))

@@ -29,11 +29,12 @@ class Again(Exception):
 class Body:
     """The body of a function while it is written.
 
-    `known` are types of variables in memory and of the result ("return") that were found so far.
+    `unit_of` finds functions that it calls (:mod:`.units`); `known` are types of variables in memory, and of the result
+    ("return"), that were found so far.
     """
 
-    def __init__(self, function, backend, made, known):
-        self.function, self.backend, self.made, self.known = function, backend, made, known
+    def __init__(self, function, backend, unit_of, made, known):
+        self.function, self.backend, self.unit_of, self.made, self.known = function, backend, unit_of, made, known
         self.tree = tree_of(function)
         self.locals, self.in_memory = variables_of(self.tree)
         self.scopes, self.slots, self.loops, self.calls = [{}], {}, [], []
@@ -463,10 +464,8 @@ class Body:
 
     def call(self, node, function, kind, arguments, named):
         """A function of the core."""
-        from .units import unit_of
-
-        unit = unit_of(function, kind, self.bound(node, function, arguments, named))
         arguments = self.bound(node, function, arguments, named)
+        unit = self.unit_of(function, kind, arguments)
         self.calls.append(unit)
         module = self.made.module
         made = module.globals.get(unit.symbol) or ir.Function(module, unit.kind, unit.symbol)

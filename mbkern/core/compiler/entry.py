@@ -11,7 +11,7 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 
-from ..numba_internals import BaseLower, JITCodeLibrary, Loc, _dynfunc, cgutils, register_pass, typed_passes
+from ..numba_internals import BaseLower, JITCodeLibrary, Loc, cgutils, dynfunc, register_pass, typed_passes
 from .units import CACHE_LINE, MAY, Kind, backend, text_of, unit_of
 from .values import Number, Static, Tuple, leaves, like
 
@@ -115,7 +115,7 @@ class WithoutMachineCode(Compiled):
         super().run_pass(state)
         lowered = state["cr"]
         # what stands for the function; it has no address, as no wrapper for Python was made
-        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "", 0, lowered.env,
+        key = dynfunc.make_function(lowered.fndesc.lookup_module(), lowered.fndesc.qualname, "", 0, lowered.env,
                                      (state.library,))
         state.targetctx.insert_user_function(key, lowered.fndesc, [state.library])
         state["cr"] = lowered._replace(cfunc=key)

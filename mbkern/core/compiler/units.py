@@ -12,6 +12,7 @@ from functools import lru_cache
 from llvmlite import ir
 
 from .backend import OURS, Backend, Libraries
+from .body import Again, Body
 from .source import NotInLanguage
 from .values import key_of, leaves, like
 
@@ -71,8 +72,6 @@ def unit_of(function, kind, arguments):
 
 
 def _made(function, kind, arguments):
-    from .body import Again, Body
-
     known = {}
     symbol = f"mbkern.{function.__module__.rpartition('.')[2]}.{function.__qualname__}.{len(_units)}"
     given = [leaf.type for value in arguments for leaf in leaves(value)]
@@ -81,7 +80,7 @@ def _made(function, kind, arguments):
         made = ir.Function(module, ir.FunctionType(ir.VoidType(), given), symbol)
         setattr(made, OURS, True)
         numbers = iter(made.args)
-        body = Body(function, backend(), made, known)
+        body = Body(function, backend(), unit_of, made, known)
         with backend().context.push_code_library(libraries):
             try:
                 body.write([like(value, numbers) for value in arguments])

@@ -9,7 +9,6 @@ Outside of one function body a value is its *leaves*, the numbers in it.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from numba import types
@@ -28,7 +27,7 @@ class Number:
 class Tuple:
     parts: tuple
 
-    @cached_property
+    @property
     def type(self):
         return types.BaseTuple.from_types([part.type for part in self.parts])
 
