@@ -23,7 +23,7 @@ import numpy as np
 from ..errors import IntegrationError, MbkernError, StalledWarning, StateError
 from ..integrate.options import count
 from ..integrate.progress import Interrupt, Tally
-from ..model.checks import show
+from ..model.checks import pair, show
 from ..system import System
 from . import inputs
 from .simulate import simulate_batch
@@ -108,11 +108,7 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
     >>> solution
     BatchSolution by 'rk4': 50 states, t = 0 .. 1 s, all finished
     """
-    try:
-        Q0, P0 = states
-    except (TypeError, ValueError):
-        raise StateError("states: expected (Q0, P0), two arrays with a row for each state, got "
-                         f"{show(states)}") from None
+    Q0, P0 = pair(states, "states", "(Q0, P0), two arrays with a row for each state", StateError)
     Q, P = inputs.states(system, Q0, P0, ("Q0", "P0"))
     total = Q.shape[0]
     if total == 0:

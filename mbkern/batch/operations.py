@@ -178,16 +178,9 @@ def rows_of(value: Any, argument: Argument, system: System, count: int) -> Array
     shape = argument.shape_for(model)
     if value is None and argument.optional:
         return np.empty((0, math.prod(shape)))
-    one_for_all = argument.check == UNCHECKED or _dimensions(value) == len(shape)
+    one_for_all = argument.check == UNCHECKED or inputs.dimensions(value) == len(shape)
     wanted = shape if one_for_all else (count, *shape)
     return single.real_array(value, argument.name, wanted, argument.about).reshape(-1, math.prod(shape))
-
-
-def _dimensions(value: Any) -> int:
-    try:
-        return np.ndim(value)
-    except ValueError:  # ragged, which whoever takes it refuses
-        return 0
 
 
 def _capital(name: str) -> str:

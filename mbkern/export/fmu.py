@@ -16,7 +16,7 @@ from ..core import constants as L
 from ..errors import ExportError, MbkernError
 from ..inputs import configuration, vector
 from ..integrate.events import Event, as_events
-from ..model.checks import show
+from ..model.checks import pair, show
 from ..system import System
 from ..workspace import places
 from . import linking
@@ -131,10 +131,7 @@ def _start(system: System, start: Any) -> list[float]:
                               "state, start=(q, p)") from None
     if start is None:
         return [*model.neutral().tolist(), *[0.0] * model.nv]
-    try:
-        q, p = start
-    except (TypeError, ValueError):
-        raise ExportError(f"start: expected (q, p), got {show(start)}") from None
+    q, p = pair(start, "start", "(q, p)", ExportError)
     q, p = configuration(q, model, "start q"), vector(p, "start p", model.speed_names)
     if model.constraints:
         system.check_consistent(q, p, 0.0, ("start q", "start p"))

@@ -169,7 +169,7 @@ def count(
     t = inputs.time(t)
     forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
     if level == "textbook":
-        if method in ACCELERATIONS:
+        if isinstance(method, str) and method in ACCELERATIONS:
             return _textbook_of_speeds(model, method, q, p, t, forces)
         return _textbook(model, "emh-ldl" if method == "auto" else method, q, p, t, forces)
     return _kernel(model, method, q, p, t, forces)

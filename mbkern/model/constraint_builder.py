@@ -337,7 +337,7 @@ class ConstraintBuilder:
             try:
                 terms = tuple([(checks.label(other, "terms"), tuple([checks.number(c, "terms") for c in numbers]))
                                for other, numbers in entry["terms"]])
-            except (TypeError, ValueError):
+            except Exception:  # of any kind: the values are asked
                 terms = ()
             if not terms or any(len(numbers) < 2 for _, numbers in terms):
                 raise ModelError(f"{who}: terms: expected pairs of a name and two or more coefficients, got "

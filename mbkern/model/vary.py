@@ -71,7 +71,8 @@ class Varied:
     def __getitem__(self, rows: slice) -> Varied:
         """Some of the states."""
         if not isinstance(rows, slice):
-            raise TypeError(f"expected a slice such as varied[10:20], got {rows!r}; varied.model_of(i) is one machine")
+            raise ModelError(f"expected a slice such as varied[10:20], got {checks.show(rows)}; varied.model_of(i) is "
+                             "one machine")
         return Varied(self.model, {body: {name: array[rows] for name, array in change.items()}
                                    for body, change in self._changes.items()},
                       None if self._gravity is None else self._gravity[rows])
