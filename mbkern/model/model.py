@@ -202,6 +202,11 @@ class Model:
                  frame_specs: tuple[tuple[str, Frame], ...] = (),
                  visuals: Mapping[str, tuple[Visual, ...]] | None = None,
                  constraints: tuple[Constraint, ...] = ()) -> None:
+        if not isinstance(name, str) or not isinstance(body_specs, tuple) or not all(
+                [isinstance(body, Body) for body in body_specs]):
+            raise ModelError("Model: expected a name and bodies as ModelBuilder.build makes them, got "
+                             f"{checks.show(name)} and {checks.show(body_specs)}; use ModelBuilder")
+        gravity = checks.vector3(gravity, "gravity")
         dofs = np.array([body.joint.nv for body in body_specs], dtype=np.int64)
         sizes = np.array([body.joint.nq for body in body_specs], dtype=np.int64)
         coordinates, speeds = joint_names(body_specs)

@@ -111,6 +111,7 @@ class Varied:
         >>> mb.zoo.pipelayer().vary(body="boom", mass=[700.0, 900.0]).model_of(1).bodies[3].mass
         np.float64(900.0)
         """
+        i = checks.whole(i, "model_of(i), the number of a state", -self.count, self.count - 1)
         specs = list(self.model.body_specs)
         for body, change in self._changes.items():
             specs[body] = specs[body]._replace(**{name: _plain(array[i]) for name, array in change.items()})
