@@ -19,7 +19,7 @@ from .inputs import Array
 from .integrate import memory, options
 from .integrate.progress import Interrupt
 from .integrate.tangents import refuse_dissipation, refuse_failed, unit_state
-from .model.checks import number, show
+from .model.checks import flag, number, show
 
 if TYPE_CHECKING:
     from .signatures import Load
@@ -113,7 +113,7 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     if not 1 <= k <= 2 * nv:
         raise StateError(f"count: expected 1 to {2 * nv} exponents, got {show(count)}")
     functions = ["tau"] if callable(tau) else []
-    if symplectic:
+    if flag(symplectic, "symplectic", StateError):
         refuse_dissipation(model, functions, "lyapunov(symplectic=True)")
     n = options.parts(span, every, "interval", 0.0)
     lead = options.parts(wait, every, "interval", 0.0) if wait else 0

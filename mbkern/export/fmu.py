@@ -22,7 +22,7 @@ from ..workspace import places
 from . import linking
 from .fmi.description import description
 from .fmi.variables import Interface, interface
-from .library import Maker, check_momenta, frame_names, has_jacobian, prefix_of
+from .library import Maker, check_momenta, frame_names, has_jacobian, place_named, prefix_of
 from .parameters import Setting, settings
 from .targets import Target, target_named
 
@@ -88,7 +88,7 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     check_momenta(system, "fmu")
     if not isinstance(version, str) or version not in VERSIONS:
         raise ExportError(f"version: expected one of {', '.join(VERSIONS)}, got {show(version)}")
-    file, model = Path(path), system.model
+    file, model = place_named(path, "export.fmu"), system.model
     if file.suffix != ".fmu":
         raise ExportError(f"path: expected a file name that ends in .fmu, got {file.name!r}")
     prefix, goal = prefix_of(file.stem), target_named(target)

@@ -255,6 +255,7 @@ def running():
         "sol": (SYSTEM.simulate(Q, P, (0.0, 0.1), dense=True).sol, dict(t=(arrays, np.array([0.01, 0.05]))), {}),
         "resample": (made(SYSTEM.simulate(Q, P, (0.0, 0.1)).resample), dict(t=(arrays, np.array([0.01, 0.05]))), {}),
         "t_span": (made(SYSTEM.simulate), dict(t_span=(spans, (0.0, 0.02))), dict(q0=Q, p0=P)),
+        "ode": (SYSTEM.ode(), dict(t=(numbers, 0.1), y=(arrays, np.concatenate([Q, P]))), {}),
         "poincare": (mb.orbits.poincare, dict(
             system=(things, SWING), section=(names, "bob"), count=(counts, 2), value=(numbers, 1.6),
             longest=(numbers, 20.0)), dict(q0=[0.6], p0=[0.0], integrator="rk4", step=0.02)),
@@ -278,13 +279,26 @@ def running():
     }
 
 
-RUNNING = ("simulate", "simulate adaptive", "sol", "resample", "t_span", "poincare", "identify", "linearize",
-           "equilibrium", "derivatives_parameters", "assemble", "actuation", "impact", "friction")
+RUNNING = ("simulate", "simulate adaptive", "sol", "resample", "t_span", "ode", "poincare", "identify",
+           "linearize", "equilibrium", "derivatives_parameters", "assemble", "actuation", "impact", "friction")
 
 
 @pytest.fixture(scope="module")
 def running_calls():
     return running()
+
+
+def test_arguments_of_studies_and_of_other_libraries():
+    """Nothing runs."""
+    for bad in (5, "abc", {}, hostile.Stranger(), hostile.Raising(), hostile.endless()):
+        for adapter in (mb.embed.low_level_callable, mb.embed.cffi_pointers, mb.embed.cyrk_arguments,
+                        mb.embed.sundials_address):
+            with pytest.raises(mb.errors.StateError, match=r"f: expected a C function of a system \(system\.cfunc\)"):
+                adapter(bad)
+        with pytest.raises(mb.errors.StateError, match="symplectic: expected True or False"):
+            mb.chaos.lyapunov(SYSTEM, Q, P, 1.0, symplectic=bad)
+        with pytest.raises(mb.errors.StateError, match="direction: expected -1, 0 or 1"):
+            mb.orbits.poincare(SWING, [0.6], [0.0], "bob", 2, direction=bad)
 
 
 @pytest.mark.parametrize("name", RUNNING)
