@@ -15,7 +15,7 @@ def functions(path: Path) -> set[str]:
 
 
 def test_every_defect_has_a_test_that_exists():
-    heads = ("| defect", "| place", "| |")
+    heads = ("| defect", "| place", "| what", "| |")
     lines = [line for line in TABLE.splitlines() if line.startswith("| ") and not line.startswith(heads)]
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", TABLE)
     known = {name: functions(TESTS / name) if (TESTS / name).exists() else set() for name, _ in named}
