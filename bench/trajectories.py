@@ -5,7 +5,7 @@
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn.
 
 - tangents: a run with its state-transition matrix, beside 2 nv plain runs (what differences take at least)
-- gradient: by the beginning and all constants of the machine, in plain runs of the same steps (limit 4; ball joints take longer)
+- gradient: by the beginning and all constants of the machine, in plain runs of the same steps (limit 4, of hinges)
 - stiff: "gauss4" with stiff springs and dampers in the joints, exact Jacobian beside differences; and springs that do
   not need Newton's iteration, where nothing must change
 """
@@ -61,8 +61,8 @@ def row_of_gradients(n, integrator, repeats, joint="hinge"):
         "plain": lambda: system.simulate(q, p, span, integrator, **how),
         "gradient": lambda: mb.gradient(end_only, system, q, p, span, integrator, parameters="all", **how)}, repeats,
         clock=time.thread_time)
-    count = 2 * model.nv + sum(np.size(x) for x in mb.gradient(end_only, system, q, p, span, integrator, parameters="all",
-                                                        **how).parameters.values())
+    by = mb.gradient(end_only, system, q, p, span, integrator, parameters="all", **how).parameters
+    count = 2 * model.nv + sum(np.size(x) for x in by.values())
     return [f"gradient by {count} numbers, {integrator}, chain of {n} {joint}s",
             f"{ratio(times, 'gradient', 'plain'):.2f} runs", ""]
 
