@@ -21,7 +21,7 @@ from ..errors import StateError
 from ..explain import CODES, drive_fault
 from ..inputs import Array
 from ..lazy import cached_property
-from ..operations import Argument, Operation
+from ..operations import Argument, Operation, side_of
 from ..waits import task
 from ..workspace import builtin_rows, interpreter
 from ..workspace import lanes as memory
@@ -77,6 +77,7 @@ class BatchCall:
                         for j, argument in enumerate(operation.inputs) if j > 0
                         for columns in [math.prod(_of_one(argument, model))]]
         self._alone = 0 < operation.alone_from <= model.nv
+        self._side = side_of(operation, model)
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
         self._frames: list[Array] = []
 
@@ -105,8 +106,8 @@ class BatchCall:
         arrays = [(argument.check != UNCHECKED, argument.optional, _of_one(argument, model))
                   for argument in (*operation.inputs, *operation.results)]
         with task(f"{operation.called}_batch", self.system):
-            made: Callable[..., Any] = builtin_rows.function(function, block, self._alone, arrays, self.n_inputs,
-                                                             _refuse, self._new_frame)
+            made: Callable[..., Any] = builtin_rows.function(
+                function, block, self._alone, self._side, arrays, self.n_inputs, _refuse, self._new_frame)
         return made
 
     def _new_frame(self) -> int:
@@ -190,7 +191,7 @@ class BatchCall:
             function, block, 0, step, self.n_inputs, len(arrays), places.ctypes.data, places.size, values.ctypes.data,
             times.ctypes.data, times.size, status.ctypes.data, buffers.ctypes.data, buffers[0].nbytes, own.ctypes.data,
             own[0].nbytes)
-        job[kernels.ALONE], job[kernels.N_VALUES] = alone, values.size
+        job[kernels.ALONE], job[kernels.N_VALUES], job[kernels.SIDE] = alone, values.size, self._side
         words = [word for array in arrays for word in (array.ctypes.data, array.shape[1], array.shape[0])]
         job[kernels.ARRAYS:kernels.ARRAYS + len(words)] = words
 

@@ -20,11 +20,13 @@ from numpy import nan
 from .arguments import UNKNOWN, WORDS, call_on_lanes, call_operation, integers_at, stack_words
 from .atomics import WORD, count_up, give_way, pause, peek, poke, replace
 from .checks import OK
+from .columns import lower
 from .entry import MOST
 from .jit import c_function, checked, exact
 from .lanes import put_constants
 from .number import (
-    LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put, transposed,
+    LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put, shuffled,
+    transposed, vector_of,
 )
 from .operations import LANES_BYTES
 
@@ -46,11 +48,15 @@ NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that work or have,
 CAME = 20  # helpers that took the job
 ALONE = 21  # whether the function is for one state: rows are its arguments as they are
 N_VALUES = 22  # numbers at VALUES, of all states
-ARRAYS = 23  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
+SIDE = 23  # 0, or the results are symmetric matrices of so many rows, of which lanes have the lower half
+ARRAYS = 24  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
 ARRAY = 3
 JOB = ARRAYS + ARRAY * MOST  # and two words for each helper: a slot, and what was there before
 
-get4, put4 = accessor(LANES)
+TILE = 4  # numbers of a row that go to lanes together: a tile of them is LANES / TILE squares
+TILE_ROW = vector_of(TILE)
+
+get4, put4 = accessor(TILE)
 
 
 # ---- rows to lanes and back ----
@@ -85,36 +91,48 @@ def put_rows(typingctx, array, first, column, x):
     return types.void(array, types.intp, types.intp, lanes), codegen
 
 
+def _joined(builder, parts):
+    """Vectors one behind the other, as one."""
+    while len(parts) > 1:
+        places = range(2 * parts[0].type.count)
+        parts = [shuffled(builder, a, b, places) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
 @intrinsic
-def get_square(typingctx, array, first, column):
-    """Numbers column, column + 1, ... of rows first, first + 1, ..., LANES of each, as a tuple of lanes."""
+def get_tile(typingctx, array, first, column):
+    """Numbers column, column + 1, ... of rows first, first + 1, ..., TILE of each, as a tuple of lanes."""
     def codegen(context, builder, sig, args):
         pointers = [_row_pointer(context, builder, sig, args, k) for k in range(LANES)]
-        rows = [builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8) for pointer in pointers]
-        return context.make_tuple(builder, sig.return_type, transposed(builder, rows))
-    return types.UniTuple(lanes, LANES)(array, types.intp, types.intp), codegen
+        rows = [builder.load(builder.bitcast(pointer, TILE_ROW.as_pointer()), align=8) for pointer in pointers]
+        squares = [transposed(builder, rows[k:k + TILE]) for k in range(0, LANES, TILE)]
+        made = [_joined(builder, [square[k] for square in squares]) for k in range(TILE)]
+        return context.make_tuple(builder, sig.return_type, made)
+    return types.UniTuple(lanes, TILE)(array, types.intp, types.intp), codegen
 
 
 @intrinsic
-def put_square(typingctx, array, first, column, x):
+def put_tile(typingctx, array, first, column, x):
     """The way back."""
     def codegen(context, builder, sig, args):
-        columns = [builder.extract_value(args[3], k) for k in range(LANES)]
-        for k, row in enumerate(transposed(builder, columns)):
-            pointer = builder.bitcast(_row_pointer(context, builder, sig, args, k), VECTOR.as_pointer())
-            builder.store(row, pointer, align=8)
+        columns = [builder.extract_value(args[3], k) for k in range(TILE)]
+        for begin in range(0, LANES, TILE):
+            square = [shuffled(builder, c, c, range(begin, begin + TILE)) for c in columns]
+            for k, row in enumerate(transposed(builder, square)):
+                pointer = _row_pointer(context, builder, sig, args, begin + k)
+                builder.store(row, builder.bitcast(pointer, TILE_ROW.as_pointer()), align=8)
         return context.get_dummy_value()
-    return types.void(array, types.intp, types.intp, types.UniTuple(lanes, LANES)), codegen
+    return types.void(array, types.intp, types.intp, types.UniTuple(lanes, TILE)), codegen
 
 
 @exact
 def rows_to_lanes(rows, first, x, at):
     """LANES rows from `first` on to the lanes of numbers at, at + 1, ... of x."""
     n = rows.shape[1]
-    if n >= LANES:
-        for i in range(0, n - LANES, LANES):
-            put4(x, at + i, get_square(rows, first, i))
-        put4(x, at + n - LANES, get_square(rows, first, n - LANES))  # some of them for the second time
+    if n >= TILE:
+        for i in range(0, n - TILE, TILE):
+            put4(x, at + i, get_tile(rows, first, i))
+        put4(x, at + n - TILE, get_tile(rows, first, n - TILE))  # some of them for the second time
     else:
         for i in range(n):
             put(x, at + i, get_rows(rows, first, i))
@@ -124,10 +142,10 @@ def rows_to_lanes(rows, first, x, at):
 def lanes_to_rows(x, at, rows, first):
     """The way back."""
     n = rows.shape[1]
-    if n >= LANES:
-        for i in range(0, n - LANES, LANES):
-            put_square(rows, first, i, get4(x, at + i))
-        put_square(rows, first, n - LANES, get4(x, at + n - LANES))
+    if n >= TILE:
+        for i in range(0, n - TILE, TILE):
+            put_tile(rows, first, i, get4(x, at + i))
+        put_tile(rows, first, n - TILE, get4(x, at + n - TILE))
     else:
         for i in range(n):
             put_rows(rows, first, i, get(x, at + i))
@@ -148,15 +166,43 @@ def pack(rows, first, end, x, at):
 
 
 @exact
-def unpack(x, at, good, status, first, end, rows):
+def place_in_half(j, k):
+    """Where lanes have element (j, k) of a symmetric matrix."""
+    return lower(j, k) if k <= j else lower(k, j)
+
+
+@exact
+def half_to_rows(x, at, n, rows, first):
+    """The way back for symmetric matrices of n rows, of which lanes have the lower half: row by row, TILE elements at
+    once, the last of a row once more."""
+    for j in range(n):
+        if n < TILE:
+            for k in range(n):
+                put_rows(rows, first, j * n + k, get(x, at + place_in_half(j, k)))
+        for tile in range(0, n if n >= TILE else 0, TILE):
+            k = min(tile, n - TILE)
+            if k + TILE <= j + 1:
+                four = get4(x, at + lower(j, k))
+            else:
+                four = (get(x, at + place_in_half(j, k)), get(x, at + place_in_half(j, k + 1)),
+                        get(x, at + place_in_half(j, k + 2)), get(x, at + place_in_half(j, k + 3)))
+            put_tile(rows, first, j * n + k, four)
+
+
+@exact
+def unpack(x, at, good, status, first, end, side, rows):
     """The way back; NaN where there is no result. `good`: all lanes have one."""
     n = rows.shape[1]
     if good:
-        lanes_to_rows(x, at, rows, first)
+        if side > 0:
+            half_to_rows(x, at, side, rows, first)
+        else:
+            lanes_to_rows(x, at, rows, first)
         return
     for k in range(min(LANES, end - first)):
         for i in range(n):
-            rows[first + k, i] = x[at + i, k] if status[0, k] == OK else nan
+            place = place_in_half(i // side, i % side) if side > 0 else i
+            rows[first + k, i] = x[at + place, k] if status[0, k] == OK else nan
 
 
 @exact
@@ -247,7 +293,7 @@ def work_on_lanes(job):
     words = integers_at(job, JOB)
     end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
     codes, t = codes_of_job(words), array_at(words[TIMES], words[N_TIMES])
-    n_places = words[N_PLACES]
+    n_places, side = words[N_PLACES], words[SIDE]
     places, values = integers_at(words[PLACES], n_places), rows_at(words[VALUES], end, n_places)
     who = count_up(job + WORD * JOINED, 1)
     at, own = words[BUFFER] + who * words[BUFFER_SIZE], words[OWN] + who * words[OWN_SIZE]
@@ -256,6 +302,7 @@ def work_on_lanes(job):
     placed, place = integers_at(arguments, WORDS * MOST), B_ARGUMENTS
     for j in range(count):
         size = words[ARRAYS + ARRAY * j + 1] if words[ARRAYS + ARRAY * j + 2] > 0 else 0
+        size = lower(side, 0) if j >= inputs and side > 0 else size
         placed[WORDS * j], placed[WORDS * j + 1] = at + LANES_BYTES * place, size
         place += size
     work, bad = at + LANES_BYTES * place, 0
@@ -278,7 +325,7 @@ def work_on_lanes(job):
             if not good:
                 bad += put_codes(status, first, stop, codes)
             for j in range(inputs, count):
-                unpack(memory, place, good, status, first, stop, array_of_job(words, j))
+                unpack(memory, place, good, status, first, stop, side, array_of_job(words, j))
                 place += placed[WORDS * j + 1]
         begin = count_up(job + WORD * NEXT, step)
     count_up(job + WORD * BAD, bad)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import lazy
 from ..core import constants as L
-from ..core.number import LANES
+from ..core.number import COLUMNS
 from ..errors import MethodError, ModelError
 from ..inputs import Array
 from ..lazy import cached_property
@@ -71,7 +71,7 @@ class Desk:
         n = nq + nv
         derivative = derivative_of(frame.functions)
         rows = lazy.module("_plain_core.tangents")
-        slot = (rows.lanes_begin(block) + LANES * rows.lanes_size(block) + 15) // 8 * 8
+        slot = (rows.lanes_begin(block) + COLUMNS * rows.lanes_size(block) + 15) // 8 * 8
         matrices = n * n + 4 * nv * n + 4 * nv * nv if model.quaternion_offsets.size else 0
         scratch = 2 * n + nv * (n + nv) + max(4 * nv * columns, matrices, 4 * nv)
         wanted = D.G_BODY * model.n_bodies + D.G_DOF * nv + 3 if gradient else 0

@@ -5,6 +5,7 @@ As :mod:`.builtin` does for one state, with the same plan up to ARRAYS; from the
     BLOCK       address of the block
     ALONE       whether the operation is for one state at a time
     RUN         address of `run_job` of :mod:`mbkern.core.rows`
+    SYMMETRIC   what that calls SIDE
     ROWS        of each array: whether it has a row for each state or one for all; whether it may be None; numbers of a
                 row; its dimensions, and these without the states
 
@@ -43,7 +44,7 @@ from .builtin import (
     word_at,
 )
 
-BLOCK, ALONE, RUN, ROWS = ARRAYS, ARRAYS + 1, ARRAYS + 2, ARRAYS + 3
+BLOCK, ALONE, RUN, SYMMETRIC, ROWS = range(ARRAYS, ARRAYS + 5)
 EACH, OPTIONAL, COLUMNS, DIMENSIONS, SIZES = 0, 1, 2, 3, 4  # of an array in the plan
 LINE = 64  # bytes of a cache line
 FRAME = -(-WORD * (R.JOB + 1) // LINE) * LINE
@@ -93,6 +94,7 @@ def put_job(plan, frame, t, total, job):
     job[R.END], job[R.STEP] = total, total
     job[R.N_INPUTS], job[R.N_ARGUMENTS] = plan[INPUTS], plan[INPUTS] + plan[RESULTS]
     job[R.TIMES], job[R.N_TIMES], job[R.BUFFER] = frame + AT_TIME, 1, frame + FRAME
+    job[R.SIDE] = plan[SYMMETRIC]
 
 
 @exact
@@ -129,7 +131,7 @@ def call(bound, objects, count):
     return 0 if code == NO_RESULT else explained(interface, own[1], code, min(count, MOST + 2), given)
 
 
-def function(operation, block, alone, arrays, inputs, refuse, new_frame):
+def function(operation, block, alone, side, arrays, inputs, refuse, new_frame):
     """An operation on rows as a built-in function of Python, run(t, out, inputs ...).
 
     Parameters
@@ -137,6 +139,8 @@ def function(operation, block, alone, arrays, inputs, refuse, new_frame):
     operation, block : int
         Addresses of the operation, on lanes unless states go one by one (`alone`), and of the block.
     alone : bool
+    side : int
+        Rows of the results if these are symmetric matrices, else 0.
     arrays : list of (bool, bool, tuple of int)
         Of each array whether it has a row for each state, whether it may be None, and its shape for one state; inputs
         first.
@@ -154,5 +158,5 @@ def function(operation, block, alone, arrays, inputs, refuse, new_frame):
     plan = array([0] * ROWS + words, int64)
     plan[FUNCTION], plan[INPUTS], plan[RESULTS] = operation, inputs, len(arrays) - inputs
     plan[INTERFACE] = py.interface().ctypes.data
-    plan[BLOCK], plan[ALONE], plan[RUN] = block, alone, R.run_job.address
+    plan[BLOCK], plan[ALONE], plan[RUN], plan[SYMMETRIC] = block, alone, R.run_job.address, side
     return py.builtin(call.address, (plan, refuse, new_frame))
