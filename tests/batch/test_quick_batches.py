@@ -58,7 +58,8 @@ def test_no_states(no_slow_way):
 
 @pytest.mark.parametrize("given", (
     (Q.tolist(), P), (np.asfortranarray(Q), P), (Q, np.repeat(P, 2, axis=1)[:, ::2]), (Q, P, np.zeros(COUNT)),
-    (Q, P, [0.0] * COUNT), (Q, P, 0.0, np.zeros(6))), ids=["list", "columns", "steps", "times", "list of times", "one tau"])
+    (Q, P, [0.0] * COUNT), (Q, P, 0.0, np.zeros(6))),
+    ids=["list", "columns", "steps", "times", "list of times", "one tau"])
 def test_anything_else_is_converted(given):
     assert same(SYSTEM.rhs_batch(*given, threads=1), one_by_one())
 
