@@ -219,7 +219,7 @@ class BatchCall:
             meaning = str(drive_fault(self.system.model, float(times[first if times.size > 1 else 0])) or meaning)
         warnings.warn(f"{bad} of {status.size} states have no result, their rows are NaN; first is row {first}: "
                       f"{name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
-                      stacklevel=5)
+                      stacklevel=6)
 
 
 @cache

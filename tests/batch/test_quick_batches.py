@@ -65,7 +65,7 @@ def test_anything_else_is_converted(given):
 
 
 @pytest.mark.parametrize(("given", "out", "message"), (
-    ((Q[:, :5], P), None, "^Q: expected shape"), ((Q, P[1:]), None, "^P: expected as many rows as Q"),
+    ((Q[:, :5], P), None, "^Q: expected a row of 6 numbers"), ((Q, P[1:]), None, "^P: expected as many rows as Q"),
     ((np.ma.masked_array(Q), P), None, "^Q"), ((Q[0], P[0]), None, "^Q: expected shape"),
     ((Q, P, None), None, "^t"), ((Q, P, "now"), None, "^t"),
     ((Q, P), (Q, P.copy()), "^out: its arrays share memory"), ((Q, P), (P.copy(), Q[::-1][::-1]), "^out: its arrays"),
