@@ -1,10 +1,11 @@
 """`mb.gradient`: against differences of whole runs, and against tangents along the same steps."""
 
 import os
+from ctypes import CFUNCTYPE, c_double, c_void_p
 
 import numpy as np
 import pytest
-from cases import random_model, random_state
+from cases import CANONICAL, random_model, random_state
 from double_pendulum import double_pendulum
 from dual import partials_of, seeded, values_of
 from interrupts import assert_ctrl_c_ends
@@ -14,6 +15,10 @@ import mbkern as mb
 from mbkern import plain
 from mbkern.derivatives.jacobian import charts
 from mbkern.errors import IntegrationError, ModelError, NotEnoughMemoryError, StateError
+from mbkern.variational import Desk
+from mbkern.variational.constants import Constants
+from mbkern.variational.kernels import desk as D
+from mbkern.workspace.frame import make_frame
 
 Q, P, SPAN = np.array([0.4, 1.1]), np.array([0.3, -0.2]), (0.0, 0.6)
 TIMES = np.array([0.0, 0.2, 0.35, 0.6])
@@ -130,7 +135,7 @@ def varied(model, name, change):
 
 
 def shoulder():
-    """The same with a ball joint: sums of another kind, see `single_parameters`."""
+    """The same with a ball joint: sums of another kind, see `single_adjoint`."""
     builder = mb.ModelBuilder()
     builder.add_body("upper", joint=mb.ball(), mass=1.2, com=(0.5, 0.1, 0.05), inertia=(0.1, 0.2, 0.15), damping=0.3)
     builder.add_body("lower", "upper", mb.revolute("x"), mass=0.7, com=(0.3, -0.1, 0.2), inertia=(0.05, 0.06, 0.07),
@@ -165,6 +170,39 @@ def test_gradient_by_constants_against_differences(make, q, absent):
         expected = slope(lambda x, d=direction, name=name: at(varied(model, name, x * d)), 0.0, h)
         # differences of order 4: 1e-12 of the loss over the change, and h^4
         assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-7, abs=1e-8), name
+
+
+@pytest.mark.parametrize("family", ["chain", "random", "carousel"])
+def test_both_ways_to_weigh_a_state(family):
+    """Trees of single dofs have short sweeps that sum up constants of nodes; all trees have rows, and those of bodies.
+    Slides, screws, drives, welded bodies, springs, rotors; two weights at one state, one of them tried only.
+    """
+    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")]
+    model = random_model(family, 6, 4, kinds=kinds, springs=True, rotors=True)
+    system, (q, p) = mb.System(model), random_state(model, 1, 0.3)
+    y, weights, found = np.concatenate([q, p]), np.random.default_rng(3).normal(size=(2, 2 * model.nv)), []
+    for rows in (False, True):
+        frame = make_frame(system)
+        desk, out = Desk(model, frame, gradient=True, wrenches=rows), np.full(weights.shape, np.nan)
+        assert desk.singles != rows
+        pull = CFUNCTYPE(None, c_double, *[c_void_p] * 4)(desk.pull_function.address)
+        for k, trial in ((0, 0), (1, 1), (1, 0)):
+            desk.array[D.AGAIN], desk.array[D.TRIAL] = k, trial
+            pull(0.3, y.ctypes.data, weights[k].ctypes.data, out[k].ctypes.data, desk.address)
+            assert desk.code == 0
+        constants = Constants(model, desk.singles)
+        found.append((out, constants.gradient(constants.wanted("all"), desk.gradient)))
+    (short, by_nodes), (long, by_bodies) = found
+    expected = Desk(model, make_frame(system)).jacobian(0.3, y)
+    for out in (short, long):
+        assert np.abs(out - weights @ expected).max() < 1e-11 * np.abs(weights @ expected).max()
+    assert set(by_nodes) == set(by_bodies) and len(by_nodes) > 4 * model.n_bodies
+    for what in ("mass", "com", "inertia", "position", "stiffness", "damping", "armature", "gravity"):
+        names = [name for name in by_nodes if name.rpartition(".")[2] == what]
+        size = max(np.abs(by_bodies[name]).max() for name in names)
+        for name in names:
+            assert np.shape(by_nodes[name]) == np.shape(by_bodies[name])
+            assert np.abs(by_nodes[name] - by_bodies[name]).max() < 1e-11 * size, name
 
 
 @pytest.mark.parametrize("integrator", ["gauss4", "dopri5"])
@@ -237,6 +275,42 @@ def test_checkpoints_and_differences_of_the_loss_change_nothing():
         assert np.allclose(rough.p0, whole.p0, rtol=1e-8)
     with pytest.raises(NotEnoughMemoryError, match=r"600 steps need .* checkpoint every \d+ steps"):
         mb.gradient(swing, system, Q, P, SPAN, "rk4", step=1e-3, max_memory=500.0)
+
+
+@pytest.mark.parametrize("model", [double_pendulum(springs=True), shoulder()])
+def test_steps_that_the_error_chooses_are_taken_again_where_memory_is_short(model):
+    """The same numbers: each step begins with the state that it began with, quaternions once more of length one."""
+    system, (q, _) = mb.System(model), model.random_state(seed=2)
+    p = 0.1 * np.arange(1.0, model.nv + 1)
+    how = {"integrator": "dopri5", "t_eval": [0.1, 0.25, 0.6], "parameters": ["lower.mass"], "rtol": 1e-11}
+    whole = mb.gradient(swing, system, q, p, SPAN, **how)
+    some = mb.gradient(swing, system, q, p, SPAN, max_memory=8000.0, **how)
+    assert whole.checkpoints == whole.steps == some.steps > 50 and some.checkpoints < 0.7 * some.steps
+    rounding = 1e-12 if model.quaternion_offsets.size else 0.0
+    assert some.parameters["lower.mass"] == pytest.approx(whole.parameters["lower.mass"], rel=rounding, abs=0.0)
+    for a, b in ((some.p0, whole.p0), (some.q0, whole.q0)):
+        assert np.abs(a - b).max() <= rounding * np.abs(b).max()
+    with pytest.raises(NotEnoughMemoryError, match=r"gradient: \d+ steps so far, at t = .* max_memory"):
+        mb.gradient(swing, system, q, p, SPAN, max_memory=100.0, **how)
+
+
+def test_memory_of_one_gradient_serves_for_the_next():
+    """Whatever acted before, failed or was asked for: the bits are those of a system that has done nothing yet."""
+    model, tau = double_pendulum(springs=True), np.array([[0.4, -0.3], [0.1, 0.2]])
+    known = mb.forces.with_derivative(motor, motor_by_state)
+    requests = [{"parameters": "all"}, {"tau": tau}, {"tau": known}, {}, {"wrench": np.ones((2, 6))},
+                {"parameters": ["gravity"], "tau": tau[0]}]
+    used = mb.System(model)
+    for integrator in ("dopri5", "rk4"):
+        how = {"integrator": integrator, **HOW[integrator]}
+        for request in requests:
+            with pytest.raises(StateError, match="loss: "):
+                mb.gradient(lambda t, q, p: np.nan, used, Q, P, SPAN, **how, **request)
+            a, b = (mb.gradient(swing, system, Q, P, SPAN, **how, **request) for system in (used, mb.System(model)))
+            assert a.value == b.value and np.array_equal(a.q0, b.q0) and np.array_equal(a.p0, b.p0)
+            assert np.array_equal(a.tau, b.tau) and all(np.array_equal(a.parameters[k], b.parameters[k])
+                                                        for k in b.parameters)
+        assert all(len(idle) == 1 for key, idle in used.binding.runs.items() if key.startswith("gradient"))
 
 
 def test_backward_in_time():

@@ -19,12 +19,12 @@ from ..core import quasi_layout as C
 from ..errors import StateError
 from ..inputs import Array
 from ..integrate import options
+from ..integrate.dense_output import DenseOutput
 from ..integrate.driver import Outcome, Record, Run, drive, joined
 from ..integrate.events import Event
 from ..integrate.kernels import plan as P
 from ..integrate.options import Integrator
 from ..integrate.simulate import checked_events, records
-from ..integrate.solution import DenseOutput
 from ..model.checks import show
 from . import choice
 from .reasons import ACTS, SINGULAR, what_acts

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..core.quasi import speeds_along
 from ..inputs import Array
+from ..integrate.dense_output import DenseOutput, interpolated
 from ..integrate.driver import Outcome
-from ..integrate.solution import DenseOutput, interpolated
 from ..lazy import cached_property
 from ..system import System
 

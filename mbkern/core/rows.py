@@ -39,7 +39,7 @@ SLOT, JOBS = 0, 1
 SLOT_SIZE = 8  # a cache line
 ABSENT, READY, BUSY = 0, 1, 2
 PATIENCE = 1000  # looks for the end of a job before other threads are let through
-LOOKS = 30_000  # looks for it before Python hears of it: some hundredths of a second, more on a busy machine
+LOOKS = 5_000  # looks for it before Python hears of it: milliseconds, a second on a busy machine
 # words of a job: numbers, addresses and counts
 JOB_FUNCTION, BLOCK, END, STEP, N_INPUTS, N_ARGUMENTS = 0, 1, 2, 3, 4, 5
 PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11  # AT_CODES 0: nobody wants to know them

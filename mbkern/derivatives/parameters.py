@@ -21,9 +21,9 @@ from ..core import constants as L
 from ..errors import ModelError
 from ..identification.parameters import PLACES, six
 from ..inputs import Array
+from ..model.body import Body
 from ..model.checks import several, show
 from ..model.joint import Joint, translate
-from ..model.model import Body
 from ..model.rigid import of_unit_mass
 
 if TYPE_CHECKING:

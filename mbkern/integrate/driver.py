@@ -262,6 +262,11 @@ class Run:
         return int(SHORT * self.budget) if self._paced and not self.problem.functions else 0
 
     @property
+    def rows_of_steps(self) -> int:
+        """Rows of the buffer of states after steps."""
+        return self._step_rows
+
+    @property
     def counts(self) -> list[int]:
         """Evaluations, accepted and rejected steps."""
         numbers: list[int] = self.plan[P.NFEV:P.REJECTED + 1].tolist()

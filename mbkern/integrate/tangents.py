@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import inputs, lazy
+from ..core.checks import ANGLE_LIMIT
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
 from ..model.checks import show
@@ -118,10 +119,19 @@ def unit_state(system: System, q0: Any, p0: Any, what: str) -> Array:
     """y = (q, p), validated, with quaternions of length one; `what` needs momenta."""
     model = inputs.system(system).model
     lazy.module("variational").needs_momenta(system.variable, what)
+    if _plain(q0, model.nq) and _plain(p0, model.nv) and not model.quaternion_offsets.size:
+        y = np.concatenate((q0, p0))
+        if np.abs(y).max(initial=0.0) <= ANGLE_LIMIT:  # not so for NaN; what is wrong is found below
+            return y
     y = np.concatenate((inputs.configuration(q0, model, "q0"), inputs.vector(p0, "p0", model.speed_names)))
     for at in model.quaternion_offsets:
         y[at:at + 4] /= np.linalg.norm(y[at:at + 4])
     return y
+
+
+def _plain(x: Any, size: int) -> bool:
+    """Whether this is an array of so many numbers, as most are: to look closer takes as long as a short run."""
+    return type(x) is np.ndarray and x.shape == (size,) and x.dtype == np.float64
 
 
 def refuse_failed(run: Solution, text: str) -> None:

@@ -16,6 +16,7 @@ from ..workspace.frame import make_frame
 from .kernels import work as kernels
 
 if TYPE_CHECKING:
+    from ..model.model import Model
     from .solution import Solution
 
 
@@ -100,7 +101,7 @@ def work_along(solution: Solution) -> Work:
         frame = make_frame(system, acting.tau, acting.wrench)
         block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
         rhs = METHODS["emh-ldl"].native_for(block).address
-        code = kernels.work_along(frame.address, frame.user, rhs, block, driven(solution), solution.t,
+        code = kernels.work_along(frame.address, frame.user, rhs, block, driven(system.model), solution.t,
                                   y.reshape(-1), _parts(solution), np.zeros(kernels.VECTORS * y.shape[1]),
                                   np.zeros((7, kernels.ERROR)), np.zeros(3), out.reshape(-1), system.work())
         if code != OK:
@@ -110,9 +111,9 @@ def work_along(solution: Solution) -> Work:
     return Work(loads, dampers, drives, float(error.max(initial=0.0)))
 
 
-def driven(solution: Solution) -> bool:
+def driven(model: Model) -> bool:
     """Whether a joint of the model is driven."""
-    return any(element.is_driven for body in solution.system.model.body_specs for element in body.joint.elements)
+    return any(element.is_driven for body in model.body_specs for element in body.joint.elements)
 
 
 def _parts(solution: Solution) -> Any:

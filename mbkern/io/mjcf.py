@@ -14,9 +14,10 @@ import numpy as np
 
 from ..errors import MethodError, ModelError, ModelWarning
 from ..model import checks
+from ..model.body import WORLD
 from ..model.builder import ModelBuilder
 from ..model.joint import Ball, Element, Free, Joint, Step
-from ..model.model import WORLD, Model
+from ..model.model import Model
 from . import xml
 
 Armature = Literal["keep", "drop"]

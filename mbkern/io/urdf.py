@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ModelWarning
 from ..model import checks
+from ..model.body import WORLD
 from ..model.builder import STANDARD_GRAVITY, ModelBuilder
 from ..model.joint import Free, Joint, Step, weld
 from ..model.joint import planar as planar_joint
-from ..model.model import WORLD, Model
+from ..model.model import Model
 from . import xml
 from .resources import Resources
 from .urdf_origin import origin

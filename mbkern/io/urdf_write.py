@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..model.axes import displaced
+from ..model.body import WORLD, Body
 from ..model.joint import Element
-from ..model.model import WORLD, Body
 from .urdf import NO_LIMIT
 
 if TYPE_CHECKING:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, which refuses to be written to from now on."""
+    array.flags.writeable = False
+    return array
+
+
 def refuse_masked(value: Any, what: str) -> None:
     """Masked entries have no value; NumPy would take what lies below the mask."""
     if isinstance(value, np.ma.MaskedArray):

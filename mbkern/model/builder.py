@@ -7,20 +7,23 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mbkern import collector
 from mbkern.errors import ModelError
 from mbkern.model import checks
+from mbkern.model.body import UNLIMITED, WORLD, Body, Frame, Limits
 from mbkern.model.checks import Mat3, Vec3
+from mbkern.model.columns import MASS, NOTHING, WIDTH, Columns, Extras
 from mbkern.model.constraint_builder import ConstraintBuilder
-from mbkern.model.joint import MAX_DOFS, Element, Joint, as_joint
-from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model, joint_names
+from mbkern.model.joint import Element, Joint, as_joint
+from mbkern.model.model import Model
+from mbkern.model.names import joint_names
+from mbkern.model.numbers import row
 from mbkern.model.visual import Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-_ZEROS = [(0.0,) * n for n in range(MAX_DOFS + 1)]
-_new = tuple.__new__  # of a named tuple: half of the time of the call of its class
 
 
 class ModelBuilder(ConstraintBuilder):
@@ -53,8 +56,11 @@ class ModelBuilder(ConstraintBuilder):
         super().__init__()
         self._name = name
         self._gravity = checks.vector3(gravity, "gravity")
-        self._bodies: dict[str, tuple[Any, ...]] = {}  # what a Body has besides its name and the number of its parent
+        self._bodies: dict[str, int] = {}  # their places in the lists
         self._parents: list[str] = []
+        self._joints: list[Joint] = []
+        self._numbers: list[bytes] = []  # rows of the table of columns
+        self._extras: dict[int, Extras] = {}
         self._frames: dict[str, tuple[str, Mat3, Vec3]] = {}  # body, rotation, position
         self._visuals: dict[str, list[Visual]] = {}
 
@@ -135,42 +141,32 @@ class ModelBuilder(ConstraintBuilder):
         >>> b.build().coordinate_names
         ('cart', 'pole')
         """
-        name = checks.label(name, "name")
+        if type(name) is not str or not name:
+            name = checks.label(name, "name")
         if name == WORLD:
             raise ModelError(f"body {name!r}: this name is reserved for the ground; choose another")
         if name in self._bodies:
             raise ModelError(f"body {name!r}: a body of this name was already added; names must be unique")
         try:
-            parent = checks.label(parent, "parent")
+            if type(parent) is not str or not parent:
+                parent = checks.label(parent, "parent")
             if parent == name:
                 raise ModelError("a body cannot be its own parent")
-            joint = as_joint(joint)
-            mass = checks.number(mass, "mass")
-            if mass < 0.0:
-                raise ModelError(f"mass must not be negative, got {mass} kg")
-            x, y, z = com = checks.vector3(com, "com")
-            if not math.isfinite(mass * (x * x + y * y + z * z)):
-                raise ModelError(f"mass {mass} kg at {com} m is too large to compute with")
-            body = (
-                joint,
-                mass,
-                com,
-                checks.inertia(inertia, "inertia", checks.flag(check_inertia, "check_inertia")),
-                checks.vector3(position, "position"),
-                checks.rotation(rotation, "rotation"),
-                springs := _ZEROS[joint.nv] if stiffness is None else _per_dof(stiffness, joint, "stiffness"),
-                dampers := _ZEROS[joint.nv] if damping is None else _per_dof(damping, joint, "damping"),
-                _ZEROS[joint.nv] if rest is None else _per_dof(rest, joint, "rest"),
-                None if limits is None else _limits(limits, joint, "limits"),
-                None if friction is None else _not_negative(friction, joint, "friction"),
-                None if armature is None else _not_negative(armature, joint, "armature"),
-            )
-            if stiffness is not None or damping is not None:
-                _check_springs(joint, springs, dampers)
+            if type(joint) is not Joint:
+                joint = as_joint(joint)
+            numbers = row(mass, com, inertia, position, rotation, check_inertia)
+            if (stiffness is damping is rest is limits is friction is armature is None):
+                extras = None
+            else:
+                extras = _extras(joint, stiffness, damping, rest, limits, friction, armature)
         except ModelError as error:
             raise ModelError(f"body {name!r}: {error}") from None
-        self._bodies[name] = body
+        if extras is not None:
+            self._extras[len(self._joints)] = extras
+        self._bodies[name] = len(self._joints)
         self._parents.append(parent)
+        self._joints.append(joint)
+        self._numbers.append(numbers)
         return name
 
     def add_frame(self, name: str, body: str, position: ArrayLike = (0.0, 0.0, 0.0),
@@ -276,18 +272,25 @@ class ModelBuilder(ConstraintBuilder):
     def _built(self) -> Model:
         if not self._bodies:
             raise ModelError("the model is empty; add at least one body with add_body")
-        parents = self._parent_numbers()
-        names, fields = list(self._bodies), list(self._bodies.values())
-        order = _parents_first(parents, names)
-        place = [0] * len(order) + [-1]  # of the ground
-        for new, old in enumerate(order):
-            place[old] = new
-        bodies = tuple([_new(Body, (names[old], place[parents[old]], *fields[old])) for old in order])
-        _check_something_moves(bodies)
-        number = {WORLD: -1} | {body.name: i for i, body in enumerate(bodies)} if self._frames or self._visuals else {}
-        constraints = self._made_constraints(bodies, joint_names(bodies)[0]) if self._constraints else ()
-        return Model(self._name, self._gravity, bodies, self._placed_frames(number), self._sorted_visuals(number),
+        columns = self._columns()
+        _check_something_moves(columns)
+        number = dict(zip((WORLD, *columns.names), range(-1, len(columns)), strict=True)) if (
+            self._frames or self._visuals) else {}
+        constraints = self._made_constraints(columns.bodies(), joint_names(columns)[0]) if self._constraints else ()
+        return Model(self._name, self._gravity, columns, self._placed_frames(number), self._sorted_visuals(number),
                      constraints)
+
+    def _columns(self) -> Columns:
+        """All bodies, parents first."""
+        parents, names = self._parent_numbers(), list(self._bodies)
+        numbers = np.frombuffer(b"".join(self._numbers)).reshape(-1, WIDTH)
+        order = _parents_first(parents, names)
+        if order is None:
+            return Columns(names, parents, list(self._joints), numbers, dict(self._extras))
+        place = np.empty(len(order) + 1, np.int64)
+        place[order], place[-1] = np.arange(len(order)), -1  # of the ground
+        return Columns([names[old] for old in order], place[parents[order]], [self._joints[old] for old in order],
+                       numbers[order], {int(place[old]): self._extras[old] for old in order if old in self._extras})
 
     def _placed_frames(self, number: dict[str, int]) -> tuple[tuple[str, Frame], ...]:
         for name, (body, _, _) in self._frames.items():
@@ -303,11 +306,10 @@ class ModelBuilder(ConstraintBuilder):
                 raise ModelError(f"visual: its body {body!r} was never added.{checks.near(body, number)}")
         return {body: tuple(self._visuals[body]) for body in sorted(self._visuals, key=number.__getitem__)}
 
-    def _parent_numbers(self) -> list[int]:
-        number = {name: i for i, name in enumerate(self._bodies)}
-        number[WORLD] = -1
+    def _parent_numbers(self) -> NDArray[np.int64]:
+        number = self._bodies | {WORLD: -1}
         try:
-            return [number[parent] for parent in self._parents]
+            return np.fromiter(map(number.__getitem__, self._parents), np.int64, len(self._parents))
         except KeyError:
             name, parent = next(
                 (name, parent) for name, parent in zip(self._bodies, self._parents, strict=True) if parent not in number
@@ -388,11 +390,30 @@ def _check_springs(joint: Joint, stiffness: tuple[float, ...], damping: tuple[fl
         start += element.nv
 
 
-def _check_something_moves(bodies: Sequence[Body]) -> None:
+def _extras(joint: Joint, stiffness: Any, damping: Any, rest: Any, limits: Any, friction: Any, armature: Any) -> Extras:
+    """Springs, dampers, limits, friction and rotors of a joint, checked."""
+    none = NOTHING[joint.nv]
+    extras = Extras(
+        none.stiffness if stiffness is None else _per_dof(stiffness, joint, "stiffness"),
+        none.damping if damping is None else _per_dof(damping, joint, "damping"),
+        none.rest if rest is None else _per_dof(rest, joint, "rest"),
+        None if limits is None else _limits(limits, joint, "limits"),
+        None if friction is None else _not_negative(friction, joint, "friction"),
+        None if armature is None else _not_negative(armature, joint, "armature"),
+    )
+    if stiffness is not None or damping is not None:
+        _check_springs(joint, extras.stiffness, extras.damping)
+    return extras
+
+
+def _check_something_moves(columns: Columns) -> None:
     """Refuse joints that move nothing: their articulated inertia is singular in every configuration.
 
     A dof with armature always moves its rotor.
     """
+    if (columns.numbers[:, MASS] > 0.0).all():
+        return
+    bodies = columns.bodies()
     mass = [body.mass for body in bodies]
     has_inertia = [body.mass > 0.0 or body.inertia != checks.ZERO33 for body in bodies]
     for i in range(len(bodies) - 1, -1, -1):
@@ -422,10 +443,11 @@ def _translates(element: Element, j: int) -> bool:
     return j in element.slides
 
 
-def _parents_first(parents: list[int], names: list[str]) -> list[int]:
-    """Numbers of the bodies with parents first, otherwise as close to their own order as possible."""
-    if all(parent < i for i, parent in enumerate(parents)):
-        return list(range(len(parents)))
+def _parents_first(numbers: NDArray[np.int64], names: list[str]) -> list[int] | None:
+    """Numbers of the bodies with parents first, otherwise as close to their own order as possible; None: they are."""
+    if (numbers < np.arange(len(numbers))).all():
+        return None
+    parents = numbers.tolist()
     children: list[list[int]] = [[] for _ in parents]
     ready: list[int] = []
     for i, parent in enumerate(parents):

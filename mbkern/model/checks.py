@@ -261,17 +261,25 @@ def inertia(value: Any, what: str, possible: bool = True) -> Mat3:
     trace = xx + yy + zz
     if not math.isfinite(trace * trace):
         raise ModelError(f"{what}: too large to compute with, got {show(value)}")
-    if not possible:
-        return J
+    if possible and not is_possible(xx, yy, zz, xy, xz, yz) and J != ZERO33:
+        raise ModelError(f"{what}: {_why_impossible(J)}")
+    return J
+
+
+def is_possible(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:
+    """Whether a rigid body may have this inertia, which is not zero; False where its square overflows."""
+    trace = xx + yy + zz
+    if not isfinite(trace * trace):
+        return False
     half = 0.5 * trace
     slack = 0.5 * INERTIA_TOLERANCE * trace  # the eigenvalues below are half of J1 + J2 - J3
     round_off = INERTIA_ROUND_OFF * trace
-    fits = _positive(xx + round_off, yy + round_off, zz + round_off, xy, xz, yz) and _positive(
+    if xy == xz == yz == 0.0:
+        return (xx + round_off > 0.0 and yy + round_off > 0.0 and zz + round_off > 0.0
+                and half - xx + slack > 0.0 and half - yy + slack > 0.0 and half - zz + slack > 0.0)
+    return _positive(xx + round_off, yy + round_off, zz + round_off, xy, xz, yz) and _positive(
         half - xx + slack, half - yy + slack, half - zz + slack, -xy, -xz, -yz
     )
-    if not fits and J != ZERO33:
-        raise ModelError(f"{what}: {_why_impossible(J)}")
-    return J
 
 
 def _positive(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> bool:

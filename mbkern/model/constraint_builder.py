@@ -16,7 +16,7 @@ from mbkern.model.drives import Drive
 from mbkern.model.user_rows import trial_of_rows
 
 if TYPE_CHECKING:
-    from mbkern.model.model import Body
+    from mbkern.model.body import Body
 
 WORLD = "world"
 AXES = ("x", "y", "z")

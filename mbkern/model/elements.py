@@ -75,13 +75,10 @@ class Elements(NamedTuple):
     drives: list[Drive]
 
 
-def elements_of(joints: Sequence[Joint]) -> Elements:
-    """The elements of joints, one after the other."""
-    kinds = {id(joint): joint for joint in joints}
-    number = {one: k for k, one in enumerate(kinds)}
-    joint_of = np.fromiter(map(number.__getitem__, map(id, joints)), np.int64, len(joints))
-    distinct = [element for joint in kinds.values() for element in joint.elements]
-    sizes = np.array([len(joint.elements) for joint in kinds.values()], np.int64)
+def elements_of(kinds: Sequence[Joint], joint_of: Integers) -> Elements:
+    """The elements of joints, one after the other: `joint_of` says which of the `kinds` each body has."""
+    distinct = [element for joint in kinds for element in joint.elements]
+    sizes = np.array([len(joint.elements) for joint in kinds], np.int64)
     counts = sizes[joint_of]
     first = np.cumsum(counts) - counts
     # number of each element among the distinct ones: where those of its joint begin, and its place in the joint
@@ -103,7 +100,7 @@ def elements_of(joints: Sequence[Joint]) -> Elements:
     nv = np.array([element.nv for element in distinct], np.int64)[which]
     return Elements(
         first=np.append(0, np.cumsum(counts)),
-        body=np.repeat(np.arange(len(joints)), counts),
+        body=np.repeat(np.arange(len(joint_of)), counts),
         nq=nq,
         nv=nv,
         first_q=np.cumsum(nq) - nq,

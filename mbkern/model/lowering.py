@@ -13,7 +13,6 @@ that depend on them, with the same bits that each machine alone would have.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from ..core import constants as L
 from ..core.jit import STAMP_NUMBER
 from . import doubts, rigid
 from .ancestry import Ancestry, ancestry, multipliers
+from .columns import PLACES, Columns
 from .constraint_lowering import section
 from .constraints import Constraint, prescribed
 from .drives import Drive, Function, Harmonic, Polynomial, Spline
@@ -33,7 +33,7 @@ from .frames import choose_frames, put_sums
 from .placing import placed
 
 if TYPE_CHECKING:
-    from .model import Body, Model
+    from .model import Model
 
 _rotors = plain.load("rotors")
 
@@ -43,10 +43,6 @@ Changes = Mapping[int, Mapping[str, NDArray[np.float64]]]
 
 # A pivot of a body's inertia below this part of the largest moment of inertia counts as zero.
 SINGULAR = 1e-13
-# What a body has beside its joint, and how deep its numbers are nested, three each time
-FIELDS = {"mass": 0, "com": 1, "inertia": 2, "position": 1, "rotation": 2}
-# Bodies whose numbers are gathered together: their objects are in the cache for all fields
-TOGETHER = 512
 # The transpose of a 3x3 matrix, and (xx, xy, xz, yy, yz, zz) of it, among its numbers by rows
 TRANSPOSE, UPPER = [0, 3, 6, 1, 4, 7, 2, 5, 8], [0, 1, 2, 4, 5, 8]
 
@@ -54,13 +50,13 @@ TRANSPOSE, UPPER = [0, 3, 6, 1, 4, 7, 2, 5, 8], [0, 1, 2, 4, 5, 8]
 def lower(model: Model) -> np.ndarray:
     """Pack a model into the block that the kernels read (read-only; layout in :mod:`mbkern.core.layout`)."""
     with collector.paused():
-        block = numbers(model.body_specs, model.gravity.tolist(), constraints=model.constraints,
+        block = numbers(model._columns, model.gravity.tolist(), constraints=model.constraints,
                         names=model.coordinate_names)
     block.flags.writeable = False
     return block
 
 
-def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None = None,
+def numbers(columns: Columns, gravity: list[float], changes: Changes | None = None,
             constraints: Sequence[Constraint] = (), names: Sequence[str] = (), room: int = 0) -> Table:
     """All numbers of the block.
 
@@ -69,9 +65,9 @@ def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None
     section of doubts.
     """
     changes = changes or {}
-    elements = elements_of([spec.joint for spec in specs])
-    tree = ancestry(np.array([spec.parent for spec in specs], np.int64), elements)
-    n_nodes, n_bodies, nv = int(elements.moves.sum()), len(specs), int(elements.nv.sum())
+    elements = elements_of(columns.kinds, columns.kind)
+    tree = ancestry(columns.parents, elements)
+    n_nodes, n_bodies, nv = int(elements.moves.sum()), len(columns), int(elements.nv.sum())
 
     at_bodies = L.HEADER + n_nodes * L.NODE
     at_coordinates = at_bodies + n_bodies * L.BODY
@@ -84,10 +80,10 @@ def numbers(specs: Sequence[Body], gravity: list[float], changes: Changes | None
     coordinates = block[at_coordinates:at_drives].reshape(nv, L.COORDINATE)
     block[at_drives:] = drive_rows
 
-    _put_coordinates(coordinates, specs, elements, tree)
+    _put_coordinates(coordinates, columns, elements, tree)
     _put_nodes(nodes, elements, tree, coordinates[:, L.ARMATURE].astype(float))
     block[L.MULTIPLIERS_SIZE] = _put_bodies(bodies, tree, coordinates[:, L.ARMATURE].astype(float))
-    tables = _tables(specs, changes)
+    tables = _tables(columns, changes)
     joints = np.concatenate([tables["rotation"].T[TRANSPOSE], tables["position"].T]).reshape(4, 3, -1)
     places, ends = placed(elements, tree, joints)
     nodes[:, L.PLACE_G:L.PLACE_G + 12] = places.reshape(12, -1).T
@@ -132,35 +128,25 @@ def _with_constraints(block: Table, constraints: Sequence[Constraint], names: Se
     return block
 
 
-def _tables(specs: Sequence[Body], changes: Changes) -> dict[str, Table]:
-    """Of each of the `FIELDS` a row of numbers for each body."""
-    n = len(specs)
-    tables: dict[str, Table] = {name: np.empty((n, 3**depth)) for name, depth in FIELDS.items()}
-    for begin in range(0, n, TOGETHER):
-        part = specs[begin:begin + TOGETHER]
-        for name, depth in FIELDS.items():
-            flat: Any = map(attrgetter(name), part)
-            for _ in range(depth):
-                flat = chain.from_iterable(flat)
-            numbers = np.fromiter(flat, np.float64, len(part) * 3**depth)
-            tables[name][begin:begin + TOGETHER] = numbers.reshape(-1, 3**depth)
+def _tables(columns: Columns, changes: Changes) -> dict[str, Table]:
+    """Of each of the `PLACES` a row of numbers for each body."""
+    tables: dict[str, Table] = {name: columns.numbers[:, place] for name, place in PLACES.items()}
     if changes:
         tables = {name: table.astype(object) for name, table in tables.items()}
     for i, change in changes.items():
         for name, values in change.items():
-            for j, column in enumerate(values.reshape(-1, 3 ** FIELDS[name]).T):
+            for j, column in enumerate(values.reshape(len(values), -1).T):
                 tables[name][i, j] = np.ascontiguousarray(column)
     return tables
 
 
-def _put_coordinates(rows: Table, specs: Sequence[Body], elements: Elements, tree: Ancestry) -> None:
+def _put_coordinates(rows: Table, columns: Columns, elements: Elements, tree: Ancestry) -> None:
     """Enter springs, dampers and rotors of the dofs, and which dofs are below them."""
     n = len(rows)
     for place, name in ((L.STIFFNESS, "stiffness"), (L.DAMPING, "damping"), (L.REST, "rest")):
-        rows[:, place] = np.fromiter(chain.from_iterable(map(attrgetter(name), specs)), np.float64, n)
-    armature = np.fromiter(chain.from_iterable(
-        spec.armature or (0.0,) * spec.joint.nv for spec in specs), np.float64, n)
-    element, body = np.repeat(np.arange(len(elements.nv)), elements.nv), np.repeat(np.arange(len(specs)), tree.n_dofs)
+        rows[:, place] = columns.per_dof(attrgetter(name))
+    armature = columns.per_dof(attrgetter("armature"))
+    element, body = np.repeat(np.arange(len(elements.nv)), elements.nv), np.repeat(np.arange(len(columns)), tree.n_dofs)
     among = np.arange(n) - tree.first_dof[body]  # its number in the joint
     depth = tree.depth[body] + among
     rotors = np.cumsum(armature != 0.0) - (armature != 0.0)  # of the dofs before it

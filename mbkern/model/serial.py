@@ -17,11 +17,12 @@ from typing import Any
 from mbkern import collector, files
 from mbkern.errors import MissingFileError, ModelError
 from mbkern.model import checks
+from mbkern.model.body import UNLIMITED, WORLD, Body, Frame, Limits
 from mbkern.model.builder import ModelBuilder
 from mbkern.model.constraints import Blade, Constraint, Gear, Loop, Rolling, UserRows
 from mbkern.model.drives import Drive, Harmonic, Polynomial, Spline
 from mbkern.model.joint import ELEMENTS, Element, Joint
-from mbkern.model.model import UNLIMITED, WORLD, Body, Frame, Limits, Model
+from mbkern.model.model import Model
 
 FORMAT = "mbkern-model"
 VERSION = 1

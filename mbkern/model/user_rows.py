@@ -11,8 +11,8 @@ import numpy as np
 from mbkern.errors import ModelError
 
 if TYPE_CHECKING:
+    from mbkern.model.body import Body
     from mbkern.model.constraints import UserRows
-    from mbkern.model.model import Body
 
 T = 0.3  # of the trial
 SHORT = 1e-5  # time of a difference quotient

@@ -123,7 +123,7 @@ class Varied:
     def _lowered(self) -> tuple[NDArray[np.int64], Array]:
         changes = {body: {name: array for name, array in change.items() if name in SHAPES}
                    for body, change in self._changes.items()}
-        block = numbers(self.model.body_specs, self.model.gravity.tolist(), changes, self.model.constraints,
+        block = numbers(self.model._columns, self.model.gravity.tolist(), changes, self.model.constraints,
                         self.model.coordinate_names, room_in(self.model.block)).astype(object)
         for place, values_there in self._standing():
             block[place] = values_there

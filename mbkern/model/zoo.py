@@ -17,6 +17,7 @@ from mbkern import collector
 from mbkern.errors import ModelError
 from mbkern.model import checks
 from mbkern.model import joint as j
+from mbkern.model.body import WORLD
 from mbkern.model.builder import STANDARD_GRAVITY, ModelBuilder
 from mbkern.model.case_studies import appell_graph, box_with_panels, knife_edge_cart, satellite_with_boom
 from mbkern.model.closed_zoo import (
@@ -35,7 +36,7 @@ from mbkern.model.closed_zoo import (
 )
 from mbkern.model.drives import harmonic
 from mbkern.model.joint import Joint, Step
-from mbkern.model.model import WORLD, Model
+from mbkern.model.model import Model
 
 __all__ = ["andrews", "andrews_state", "appell_graph", "binary_tree", "box_with_panels", "bricard", "carousel", "chain",
            "chaplygin_sleigh", "delta_robot", "four_bar", "knife_edge_cart", "n_four_bar", "pipelayer",

@@ -46,11 +46,17 @@ class Desk:
         States whose adjoints can wait at once.
     gradient : bool
         Whether there is room for a gradient by parameters.
+    wrenches : bool, optional
+        Whether wrenches act; by default whether some do now.
 
     Attributes
     ----------
     address : int
     array : array
+    gradient : array
+        By parameters, see :mod:`.kernels.desk`.
+    singles : bool
+        Whether all nodes are of single dofs, and no wrenches act: shorter functions, and sums of nodes.
 
     Examples
     --------
@@ -62,31 +68,44 @@ class Desk:
     (4, 4)
     """
 
-    def __init__(self, model: Model, frame: Frame, columns: int = 1, slots: int = 1, gradient: bool = False) -> None:
+    def __init__(self, model: Model, frame: Frame, columns: int = 1, slots: int = 1, gradient: bool = False,
+                 wrenches: bool | None = None) -> None:
         if model.constraints:
             raise ModelError(f"derivatives along a motion: not for models with constraints "
                              f"({model.constraints[0].name!r}, ...) yet")
         block = frame.array
         nq, nv = model.nq, model.nv
         n = nq + nv
-        derivative = derivative_of(frame.functions)
-        rows = lazy.module("_plain_core.tangents")
-        slot = (rows.lanes_begin(block) + COLUMNS * rows.lanes_size(block) + 15) // 8 * 8
+        sizes = lazy.module("_plain_core.tangents")
+        slot = (sizes.lanes_begin(block) + COLUMNS * sizes.lanes_size(block) + 15) // 8 * 8
         matrices = n * n + 4 * nv * n + 4 * nv * nv if model.quaternion_offsets.size else 0
         scratch = 2 * n + nv * (n + nv) + max(4 * nv * columns, matrices, 4 * nv)
-        wanted = D.G_BODY * model.n_bodies + D.G_DOF * nv + 3 if gradient else 0
+        acting = bool(block[L.HAS_WRENCH]) if wrenches is None else wrenches
+        self.singles = places.only_single_dofs(block) and not acting
+        rows = int(block[L.N_NODES]) if self.singles else model.n_bodies
+        wanted = D.G_BODY * rows + D.G_DOF * nv + 3 if gradient else 0
         at = D.HEADER + scratch + wanted
         self.array: Array = np.zeros(at + slots * slot + 8)
         self.address = int(self.array.ctypes.data)
         at += (-(self.address // 8 + at)) % 8  # slots begin with a cache line
         self.array[D.FRAME], self.array[D.SWEEP] = frame.user, METHODS["emh-ldl"].native_for(block).address
+        self.array[D.COLUMNS], self.array[D.SLOT_SIZE], self.array[D.AT_SLOTS] = columns, slot, at
+        self.array[D.AT_SCRATCH] = D.HEADER
+        self.gradient = self.array[D.HEADER + scratch:D.HEADER + scratch + wanted]
+        self._size, self._frame, self._at_gradient = n, frame, D.HEADER + scratch
+        self.sum_up(gradient)
+        self.know_forces(frame.functions)
+
+    def know_forces(self, functions: dict[str, Any]) -> None:
+        """Know the derivatives of the force functions that act; a StateError names one that has none."""
+        self._derivative = derivative = derivative_of(functions)
         self.array[D.FORCES] = (D.NONE if derivative is None else D.DIFFERENCES if derivative == "differences"
                                 else derivative.address)
-        self.array[D.COLUMNS], self.array[D.SLOT_SIZE], self.array[D.AT_SLOTS] = columns, slot, at
-        self.array[D.AT_SCRATCH], self.array[D.AT_GRADIENT] = D.HEADER, D.HEADER + scratch if gradient else 0
-        self.gradient = self.array[D.HEADER + scratch:D.HEADER + scratch + wanted]
-        self._size, self._alive = n, (frame, derivative)
-        self._singles = places.only_single_dofs(block) and not block[L.HAS_WRENCH]
+
+    def sum_up(self, wanted: bool) -> None:
+        """Whether the gradient by parameters is to be summed up, from zero."""
+        self.array[D.AT_GRADIENT] = self._at_gradient if wanted else 0
+        self.gradient[:] = 0.0
 
     @property
     def code(self) -> int:
@@ -97,17 +116,17 @@ class Desk:
     def jacobian_function(self) -> Any:
         """The C functions for this machine, see :mod:`.kernels.flow`: df/dy, here; each is compiled when it is asked
         for its address."""
-        return flow.single_jacobian if self._singles else flow.jacobian
+        return flow.single_jacobian if self.singles else flow.jacobian
 
     @property
     def variation_function(self) -> Any:
         """df/dy times increments."""
-        return flow.single_variation if self._singles else flow.variation
+        return flow.single_variation if self.singles else flow.variation
 
     @property
     def pull_function(self) -> Any:
         """Its transpose times weights."""
-        return flow.single_pull if self._singles else flow.pull
+        return flow.single_pull if self.singles else flow.pull
 
     def jacobian(self, t: float, y: Array) -> Array:
         """df/dy at a state (q, p), a contiguous float64 array; all NaN where there is none."""

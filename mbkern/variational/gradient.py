@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import ArrayLike
 
 from .. import inputs
-from ..core import constants as L
-from ..errors import IntegrationError, ModelError, NotEnoughMemoryError, StateError
+from ..errors import StateError
 from ..inputs import Array
-from ..integrate import memory, options
-from ..integrate.driver import Run
-from ..integrate.kernels import adjoint
-from ..integrate.kernels import plan as P
-from ..integrate.problem import problem_of
-from ..integrate.progress import Interrupt
-from ..integrate.tangents import in_coordinates, refuse_failed, unit_state
-from ..locks import COMPILING
-from ..model.checks import number, several, show
+from ..integrate import options
+from ..integrate.tangents import in_coordinates, unit_state
+from ..model.checks import number, show
 from ..model.model import Model
-from ..model.rigid import of_unit_mass
-from ..workspace import places
-from .desk import Desk
-from .kernels import desk as D
-from .kernels import flow
+from .forces import derivative_of
+from .tape import give_back, lend
 
 if TYPE_CHECKING:
     from ..signatures import Load
     from ..system import System
-
-PIECE = 2000  # steps of one call into compiled code: Python looks around between them
-OF_BODY = ("mass", "com", "inertia", "position")
-OF_JOINT = ("stiffness", "damping", "armature")
-NOTHING = np.empty(0)
 
 Loss = Callable[[Array, Array, Array], Any]
 
@@ -132,167 +115,53 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     (2.9353, (1,), True)
     """
     y0, model = unit_state(system, q0, p0, "gradient"), system.model
-    method = options.integrator_named(integrator)
+    method, relative, absolute = options.method_and_tolerances(integrator, rtol, atol, model.nq + model.nv)
     t0, t_end = options.interval(t_span)
     samples = np.array([t_end]) if t_eval is None else options.output_times(t_eval, t0, t_end)
-    wanted = _wanted(model, parameters)
     forces, bounds = _forces(model, tau, t0, t_end)
-    problem = problem_of(system, np.zeros(model.nv) if forces.size else tau, wrench)
-    stops = np.unique(np.concatenate([[t0, t_end], samples, bounds]))
-    stops = stops if t_end > t0 else stops[::-1]
-    slots = method.stages if method.kind == P.GAUSS else 6
-    desk = Desk(model, problem.alive, slots=slots, gradient=bool(wanted))
-    most = memory.limit() if max_memory is None else options.positive(max_memory, "max_memory")
+    most = None if max_memory is None else options.positive(max_memory, "max_memory")
+    derivative_of({name: f for name, f in (("tau", tau), ("wrench", wrench)) if callable(f)})
+    stops = _stops(t0, t_end, samples, bounds)
+    tape = lend(system, method, wrench is not None)
+    wanted = tape.constants.wanted(parameters)
+    tape.begin(y0, tau, wrench, forces, bounds, bool(wanted), most)
     if method.adaptive:
-        times, kept = _adaptive(system, y0, stops, forces, bounds, t0, t_end, tau, wrench, integrator, rtol, atol, step)
+        first = 0.0 if step is None else options.positive(step, "step")
+        states = tape.choose_steps(stops, first, relative, absolute)[_places(stops, samples)]
+        at = _places(tape.times, samples)
     else:
-        times, kept = _fixed(method, step, stops, t0), None
-    tape = _Tape(problem, method, desk, times, forces, bounds, y0, kept, most)
-    at = np.searchsorted(times, samples) if t_end > t0 else times.size - 1 - np.searchsorted(times[::-1], samples)
-    states = tape.record(at)
+        times = _fixed(method, step, stops, t0)
+        at = _places(times, samples)
+        states = tape.take_steps(times, at)
     q, p = states[:, :model.nq].copy(), states[:, model.nq:].copy()
     value, bars = _judged(loss, samples, q, p)
     weights, by_force = tape.back(at, bars)
-    N = in_coordinates(model, y0[:model.nq], np.eye(2 * model.nv))
-    start = N.T @ weights
+    if model.quaternion_offsets.size:
+        weights = in_coordinates(model, y0[:model.nq], np.eye(2 * model.nv)).T @ weights
     own = None
     if forces.size:
         own = by_force if len(np.shape(tau)) == 2 else by_force[0]  # type: ignore[arg-type]
-    return Gradient(value, start[:model.nv], start[model.nv:], own,
-                    {name: _constant(model, desk.gradient, name) for name in wanted}, samples, q, p, times.size - 1,
-                    tape.kept)
+    found = Gradient(value, weights[:model.nv], weights[model.nv:], own,
+                     tape.constants.gradient(wanted, tape.desk.gradient), samples, q, p, tape.steps, tape.kept)
+    give_back(system, tape)
+    return found
 
 
-# ---- the run and its way back ----------------------------------------------------------------------------------------
-
-_NUMBERS, _WORDS = types.Array(types.float64, 1, "C"), types.Array(types.int64, 1, "C")
-_FORWARD = (types.int64, _NUMBERS, _NUMBERS, _WORDS, types.int64, types.int64, _NUMBERS)
-_BACKWARD = (*_FORWARD, _WORDS, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
+# ---- times and forces ------------------------------------------------------------------------------------------------
 
 
-def _compiled(function: Any, signature: tuple[Any, ...]) -> Any:
-    """The function, compiled for this signature alone."""
-    if not function.signatures:
-        with COMPILING:
-            if not function.signatures:
-                function.compile(signature)
-                function.disable_compile()
-    return function
+def _stops(t0: float, t_end: float, samples: Array, bounds: Array) -> Array:
+    """All times at which a step has to end, and the beginning."""
+    if samples.size == 1 and samples[0] == t_end and not bounds.size:
+        return np.array([t0, t_end])
+    stops = np.unique(np.concatenate([[t0, t_end], samples, bounds]))
+    return stops if t_end > t0 else stops[::-1].copy()
 
 
-class _Tape:
-    """States of a run, all or some of them, and the adjoint along them."""
-
-    def __init__(self, problem: Any, method: options.Integrator, desk: Desk, times: Array, forces: Array, bounds: Array,
-                 y0: Array, kept: Array | None, most: float) -> None:
-        n, steps = problem.size, times.size - 1
-        self.times, self.forces = np.ascontiguousarray(times), forces.reshape(-1)
-        middle = 0.5 * (times[:-1] + times[1:])
-        inner = np.sort(bounds)
-        self.which = np.searchsorted(inner, middle).astype(np.int64)
-        if times[-1] < times[0]:
-            self.which = inner.size - self.which
-        self.run = Run(problem, method, y0, float(times[0]), float(times[-1]))
-        self.desk, self.n, self.steps = desk, n, steps
-        self._row = n * (1 + method.stages) if method.kind == P.GAUSS else n
-        self._wire()
-        self.all = kept  # states at the beginnings of all steps, and at the end
-        self.stride = steps
-        if kept is None and 8.0 * steps * self._row > most:
-            self.stride = max(1, math.ceil(math.sqrt(steps * n / self._row)))
-            needed = 8.0 * (self.stride * self._row + n * (steps / self.stride + 1))
-            if needed > most:
-                raise NotEnoughMemoryError(
-                    f"gradient: {steps} steps need {memory.gigabytes(needed)} with a checkpoint every {self.stride} "
-                    f"steps, the limit is {memory.gigabytes(most)}; take longer steps, or more max_memory")
-        self.kept = steps if self.stride == steps else -(-steps // self.stride)
-        self.checkpoints: list[Array] = []
-        self.rows = NOTHING
-
-    def _wire(self) -> None:
-        """The plan of derivatives."""
-        plan = np.zeros(P.QUATERNIONS, np.int64)
-        plan[adjoint.SWEEP], plan[adjoint.PULL] = flow.sweep.address, self.desk.pull_function.address
-        for word, place in ((adjoint.SLOT, D.SLOT), (adjoint.AGAIN, D.AGAIN), (adjoint.TRIAL, D.TRIAL)):
-            plan[word] = self.desk.address + 8 * place
-        plan[adjoint.SUMS] = self.desk.gradient.size > 0
-        plan[P.DESK], plan[P.STATUS] = self.desk.address, self.desk.address + 8 * D.CODE
-        self.run.plan[P.AT_TANGENT] = plan.ctypes.data
-        self.derived = plan
-
-    def _make_matrices(self) -> None:
-        """What the way back needs where a Gauss method has needed Newton's iteration."""
-        plan, n, stages = self.derived, self.n, self.run.integrator.stages
-        self.matrix, self.pivots = np.empty((stages**2 + stages) * n * n), np.empty(stages * n, np.int64)
-        plan[P.JACOBIAN] = self.desk.jacobian_function.address
-        plan[P.AT_MATRIX], plan[P.MATRIX_SIZE] = self.matrix.ctypes.data, self.matrix.size
-        plan[P.AT_PIVOTS] = self.pivots.ctypes.data
-
-    def record(self, at: Any) -> Array:
-        """Run, and return the states at these places of the times."""
-        out = np.empty((at.size, self.n))
-        if self.all is not None:
-            out[:] = self.all[at]
-            self.rows = np.ascontiguousarray(self.all[:-1]).reshape(-1)
-            return out
-        for first in range(0, self.steps, self.stride):
-            last = min(first + self.stride, self.steps)
-            self.checkpoints.append(self.run.y.copy())
-            inside = (at >= first) & (at < last)
-            self.rows = self._forward(first, last)
-            out[inside] = self.rows.reshape(-1, self._row)[at[inside] - first, :self.n]
-        out[at == self.steps] = self.run.y
-        return out
-
-    def _forward(self, first: int, last: int) -> Array:
-        """What the steps first to last begin with."""
-        rows, forward = np.empty((last - first) * self._row), _compiled(adjoint.forward, _FORWARD)
-        begin = first
-        while begin < last:
-            end = min(begin + PIECE, last)
-            part = rows[(begin - first) * self._row:(end - first) * self._row]
-            code = forward(self.run.address, self.times, self.forces, self.which, begin, end, part)
-            begin = int(self.run.plan[P.NEXT_EVAL])
-            if code == P.NEED_MATRIX:
-                self.run.make_matrices()
-            elif code != P.FINISHED:
-                self.run.num[P.T] = self.times[begin]
-                message, cause = self.run.failure(code)
-                raise IntegrationError(f"gradient: the run {message}") from cause
-        return rows
-
-    def back(self, at: Any, bars: Array) -> tuple[Array, Array]:
-        """Weights of the beginning, and of the forces, for weights of the states at these places."""
-        sample = np.full(self.steps + 1, -1, np.int64)
-        sample[at] = np.arange(at.size)
-        weights = np.zeros(self.n)
-        nv = self.n - self.run.problem.split
-        by_force = np.zeros((max(1, self.forces.size // max(nv, 1)), nv))
-        room = np.zeros(20 * self.n)
-        backward = _compiled(adjoint.backward, _BACKWARD)
-        flat = np.ascontiguousarray(bars).reshape(-1)
-        for first in range((self.steps - 1) // self.stride * self.stride, -1, -self.stride):
-            last = min(first + self.stride, self.steps)
-            if last < self.steps:  # the last ones are still there
-                self.run.rewind()
-                self.run.place(self.checkpoints[first // self.stride])
-                self.rows = self._forward(first, last)
-            end = last
-            while end > first:
-                begin = max(first, end - PIECE)
-                part = self.rows[(begin - first) * self._row:(end - first) * self._row]
-                code = backward(self.run.address, self.times, self.forces, self.which, begin, end, part, sample, flat,
-                                weights, by_force.reshape(-1), room)
-                if code == P.NEED_MATRIX:
-                    self._make_matrices()
-                    begin = int(self.run.plan[P.NEXT_EVAL])
-                elif code != P.FINISHED:
-                    raise IntegrationError(f"gradient: no derivative at t = {self.run.num[P.T_BAD]:.9g} s: "
-                                           f"{self.run.problem.explain(int(self.run.plan[P.CODE]), 0.0)}")
-                end = begin
-        if sample[0] >= 0:
-            weights += bars[sample[0]]
-        return weights, by_force
+def _places(times: Array, samples: Array) -> Any:
+    """Where samples are among times, in whichever direction these go."""
+    forth = times[-1] > times[0]
+    return np.searchsorted(times, samples) if forth else times.size - 1 - np.searchsorted(times[::-1], samples)
 
 
 def _fixed(method: options.Integrator, step: Any, stops: Array, t0: float) -> Array:
@@ -300,26 +169,6 @@ def _fixed(method: options.Integrator, step: Any, stops: Array, t0: float) -> Ar
     parts = [np.linspace(a, b, options.fixed_steps(method, step, None, b - a, t0) + 1)[:-1]
              for a, b in pairwise(stops)]
     return np.append(np.concatenate(parts), stops[-1])
-
-
-def _adaptive(system: System, y: Array, stops: Array, forces: Array, bounds: Array, t0: float, t_end: float, tau: Any,
-              wrench: Any, integrator: str, rtol: Any, atol: Any, step: Any) -> tuple[Array, Array]:
-    """Times and states of a run that chooses its steps, and ends one at every stop."""
-    nq, times, states = system.model.nq, [np.array([t0])], [y[None]]
-    for a, b in pairwise(stops):
-        acting = tau
-        if forces.size:
-            k = int(np.searchsorted(np.sort(bounds), 0.5 * (a + b)))
-            acting = forces[k if t_end > t0 else len(bounds) - k]
-        with Interrupt() as interrupt:
-            run = system.simulate(y[:nq], y[nq:], (float(a), float(b)), integrator, rtol=rtol, atol=atol, step=step,
-                                  tau=acting, wrench=wrench)
-        refuse_failed(run, f"gradient: the run {run.message}")
-        interrupt.obey()
-        times.append(run.t[1:])
-        states.append(np.hstack([run.q, run.p])[1:])
-        y = states[-1][-1]
-    return np.concatenate(times), np.concatenate(states)
 
 
 def _forces(model: Model, tau: Any, t0: float, t_end: float) -> tuple[Array, Array]:
@@ -349,11 +198,12 @@ def _judged(loss: Loss, t: Array, q: Array, p: Array) -> tuple[float, Array]:
         return _number(answer), _differences(loss, t, q, p)
     if len(answer) != 3:
         raise StateError(f"loss: expected a number or (value, q_bar, p_bar), got {len(answer)} things")
-    bars = [inputs.real_array(bar, f"loss: {name}", like.shape, "derivatives in the shape of the states")
-            for bar, name, like in ((answer[1], "q_bar", q), (answer[2], "p_bar", p))]
-    if not all(np.isfinite(bar).all() for bar in bars):
+    bars = np.concatenate([
+        inputs.real_array(bar, f"loss: {name}", like.shape, "derivatives in the shape of the states")
+        for bar, name, like in ((answer[1], "q_bar", q), (answer[2], "p_bar", p))], axis=1)
+    if not np.isfinite(bars).all():
         raise StateError("loss: its derivatives are not finite")
-    return _number(answer[0]), np.hstack(bars)
+    return _number(answer[0]), bars
 
 
 def _number(value: Any) -> float:
@@ -376,63 +226,3 @@ def _differences(loss: Loss, t: Array, q: Array, p: Array) -> Array:
         near, far = at(k, x + h) - at(k, x - h), at(k, x + 2.0 * h) - at(k, x - 2.0 * h)
         bars[k] = (8.0 * near - far) / (12.0 * h)
     return bars
-
-
-# ---- constants -------------------------------------------------------------------------------------------------------
-
-
-def _wanted(model: Model, parameters: Any) -> list[str]:
-    """The names, each checked."""
-    if isinstance(parameters, str) and parameters == "all":
-        names = [f"{body.name}.{what}" for k, body in enumerate(model.body_specs) for what in (*OF_BODY, *OF_JOINT)
-                 if _exists(model, k, what)]
-        return [*names, "gravity"]
-    names = several(parameters, "parameters", ModelError)
-    for name in names:
-        body, _, what = name.rpartition(".") if isinstance(name, str) else ("", "", "")
-        if not body and what == "gravity":
-            continue
-        if body not in model.body_names or what not in (*OF_BODY, *OF_JOINT):
-            raise ModelError(f"parameters: expected 'gravity', 'all', or a body and one of "
-                             f"{', '.join((*OF_BODY, *OF_JOINT))} as 'body.mass', got {show(name)}")
-        if not _exists(model, model.body_names.index(body), what):
-            raise ModelError(f"parameters: {name!r}: this joint has no {what} that the gradient could be taken by "
-                             "(welded and driven joints have none of their own; armature must not be zero)")
-    return names
-
-
-def _exists(model: Model, body: int, what: str) -> bool:
-    """Whether there is such a constant; positions are those of joints whose first step is a dof."""
-    block, spec = model.block, model.body_specs[body]
-    if what == "position":
-        row = places.body_row(block, body)
-        if int(block[row + L.N_JOINT_NODES]) == 0:
-            return False
-        return bool(block[places.node_row(int(block[row + L.FIRST_NODE])) + L.DOFS] > 0)
-    if what == "armature":
-        return spec.armature is not None and any(spec.armature)
-    return what in OF_BODY or spec.joint.nv > 0
-
-
-def _constant(model: Model, gradient: Array, name: str) -> Any:
-    """The gradient by one constant, from what compiled code has summed up (:mod:`.kernels.desk`)."""
-    n = model.n_bodies
-    if name == "gravity":
-        return gradient[-3:].copy()
-    body, _, what = name.rpartition(".")
-    k = model.body_names.index(body)
-    if what in OF_JOINT:
-        first, count = int(model.v_offsets[k]), model.body_specs[k].joint.nv
-        rows = gradient[D.G_BODY * n:D.G_BODY * n + D.G_DOF * model.nv].reshape(model.nv, D.G_DOF)
-        return rows[first:first + count, OF_JOINT.index(what)].copy()
-    own, spec = gradient[D.G_BODY * k:D.G_BODY * (k + 1)], model.body_specs[k]
-    c, by_moment = np.array(spec.com, float), own[1:4]
-    xx, yy, zz, xy, xz, yz = own[4:10]
-    G = np.array([[xx, 0.5 * xy, 0.5 * xz], [0.5 * xy, yy, 0.5 * yz], [0.5 * xz, 0.5 * yz, zz]])
-    if what == "position":
-        return own[10:13].copy()
-    if what == "inertia":
-        return G
-    if what == "com":  # the first moment is m c, the inertia about the origin J + m (c.c - c c^T)
-        return spec.mass * (by_moment + 2.0 * (np.trace(G) * c - G @ c))
-    return float(own[0] + by_moment @ c + np.sum(G * of_unit_mass(c)))

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelWarning
-from ..model.model import WORLD, Body, Model
+from ..model.body import WORLD, Body
+from ..model.model import Model
 from ..model.visual import Visual, equivalent
 from . import meshes
 from .part import MeshError, Part

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MethodError
+from ..model.body import WORLD
 from ..model.checks import show
-from ..model.model import WORLD, Model
+from ..model.model import Model
 from .picture import _matplotlib
 
 #: Fill of a node by the dofs of its joint, 0 to 6.

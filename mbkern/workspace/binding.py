@@ -19,8 +19,9 @@ from ..errors import MethodError
 from ..inputs import Array
 from ..lazy import cached_property
 from ..methods import METHODS, Method
+from ..model import columns
 from ..model.constraints import UserRows, prescribed
-from ..model.drives import Drive, Function
+from ..model.drives import Function
 from ..model.model import Model
 from . import places
 
@@ -172,8 +173,7 @@ class Binding:
 
 def drives_of(model: Model) -> list[Any]:
     """All drives, in the order of the drive rows of the block."""
-    amounts = [getattr(element, "amount", None) for body in model.body_specs for element in body.joint.elements]
-    return [*[amount for amount in amounts if isinstance(amount, Drive)], *prescribed(model.constraints)]
+    return [*columns.drives_of(model), *prescribed(model.constraints)]
 
 
 def _drive_callbacks(model: Model) -> list[Any]:

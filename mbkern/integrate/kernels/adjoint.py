@@ -5,33 +5,34 @@ A step y_new = y + h sum_i b_i k_i, k_i = f(t + c_i h, y + h sum_j a_ij k_j), ta
     mu_i = h b_i lambda + h sum_j a_ji J_j^T mu_j,     lambda <- lambda + sum_j J_j^T mu_j
 
 and mu_i are the weights of the rates k_i, whose derivatives by constants and forces add to the gradient. Explicit
-methods go through their stages from the last to the first; each stage waits in a slot of its own, where f was
-evaluated, for J^T mu (:mod:`mbkern.variational.kernels.flow`). For the Gauss methods mu is found by fixed-point
+methods go through their stages from the last to the first, one J^T mu each (:mod:`mbkern.variational.kernels.flow`);
+with the slopes k kept, f need not be evaluated again. For the Gauss methods mu is found by fixed-point
 iteration, as the stages are, in O(N); where these needed Newton's, or it does not converge, from the transposed
 equations of :mod:`.tangent`. This is the exact gradient of what the steps compute (E. Hairer, C. Lubich and G. Wanner,
 Geometric Numerical Integration, section VI.4; J. M. Sanz-Serna, SIAM Review 58 (2016) 3-33).
 
-Steps lead from times[k] to times[k + 1]. `states` has the states at their beginnings, and for a Gauss method the slopes
-of its stages behind each.
+Steps lead from times[k] to times[k + 1]. `rows` has the states at their beginnings, and the slopes of the stages behind
+each.
 """
 
 from math import sqrt
 
 from ...core.arguments import data_of, integers_at
-from ...core.cabi import call_load, call_ode
-from ...core.jit import checked, exact
+from ...core.cabi import call_load
+from ...core.jit import c_function, checked, exact
 from ...core.layout import AT_LOADS, HEADER
 from ...core.number import array_at, get, put, whole
-from .calls import load_double
+from .calls import PART, load_double
 from .common import at, copy, evaluate, finite, square4, unit_quaternions, unit_quaternions_with_slopes
 from .dopri5 import NO_STEP, dopri5_step
 from .gauss import (
     CONVERGED, MOST_GROWN, MOST_ITERATIONS, NEWTON_NEEDED, NO_STAGES, gauss_step, settled, stage_state,
 )
 from .plan import (
-    AT_EVENTS, AT_TANGENT, AT_THETA, AT_TIMES, CODE, DESK, DOPRI5, FACTORED, FAILED_RHS, FAILED_STAGES, FINISHED, FRESH,
-    GAUSS, H, JACOBIAN, K1, K2, K7, METHOD, N, NEED_MATRIX, NEWTON, NEXT_EVAL, N_EVENTS, N_QUATERNIONS, QUATERNIONS,
-    RHS, SPLIT, STAGES, STARTED, STATUS, T, TEMP, T_BAD, USER, VARIATION, Y, Y_BAD, Y_NEW,
+    AT_EVENTS, AT_OUT_Y, AT_TANGENT, AT_THETA, AT_TIMES, CODE, DESK, DOPRI5, FACTORED, FAILED_RHS, FAILED_STAGES,
+    FINISHED, FRESH, GAUSS, H, JACOBIAN, K1, K2, K7, METHOD, MORE, N, NEED_MATRIX, NEWTON, NEXT_EVAL, N_EVENTS,
+    N_QUATERNIONS, QUATERNIONS, SPLIT, STAGES, STARTED, STATUS, T, TEMP, T_BAD, USER, VARIATION, WRITTEN, Y, Y_BAD,
+    Y_NEW,
 )
 from .rk4 import rk4_step
 from .places import matrix_of, plan_at
@@ -39,19 +40,48 @@ from .stages import TINY
 from .tableaus import EXPLICIT_A, EXPLICIT_B, EXPLICIT_C, GAUSS_A, GAUSS_B, GAUSS_C, GAUSS_NEXT
 from .tangent import matrices_of, stage_factors
 
-# words of the plan of derivatives, beside DESK, JACOBIAN, STATUS and Newton's: addresses of the C functions, and of the
+# words of the plan of derivatives, beside DESK, JACOBIAN, STATUS and Newton's: addresses of the C function, and of the
 # numbers of a desk: the slot in use, whether it was pulled there before, whether nothing is to be summed up; whether
-# there is a gradient by constants that would be; whether g is known of the step behind
-SWEEP, PULL, SLOT, AGAIN, TRIAL, SUMS, KNOWN = RHS, VARIATION, AT_THETA, AT_EVENTS, AT_TIMES, N_EVENTS, STARTED
-# vectors for a step of a Gauss method back: mu, g = J^T mu and states of its stages, and a free one
-MU, G, STATES, SPARE = 0, 3, 6, 9
+# there is a gradient by constants that would be; whether g is known of the step behind; address of the rows that a run
+# writes by itself
+PULL, SLOT, AGAIN, TRIAL, SUMS, KNOWN, ROWS = VARIATION, AT_THETA, AT_EVENTS, AT_TIMES, N_EVENTS, STARTED, AT_OUT_Y
+# vectors for a step of a Gauss method back: mu, g = J^T mu and states of its stages
+MU, G, STATES = 0, 3, 6
 NO_MATRICES = -1.0  # beside the codes of :mod:`mbkern.core.checks`
+
+
+@exact
+def stages_of(plan):
+    """How many stages are kept of a step; the seventh of Dormand-Prince is the first of the next step."""
+    return plan[STAGES] if plan[METHOD] == GAUSS else 6 if plan[METHOD] == DOPRI5 else 4
 
 
 @exact
 def row_size(plan):
     """Numbers that are kept of a step."""
-    return plan[N] * (1 + plan[STAGES]) if plan[METHOD] == GAUSS else plan[N]
+    return plan[N] * (1 + stages_of(plan))
+
+
+@exact
+def keep_slopes(plan, work, rows, place):
+    """Slopes of the step that has just been taken, behind the state in its row at this place."""
+    n, s, begin = plan[N], stages_of(plan), place + plan[N]
+    if plan[METHOD] == GAUSS:
+        copy(work, at(plan, K2), rows, begin, s * n)
+    else:
+        copy(work, at(plan, K1), rows, begin, n)
+        copy(work, at(plan, K2), rows, begin + n, (s - 1) * n)
+
+
+@c_function(PART)
+def keep(address):
+    """After a step of a run that writes its steps: its row, in the place of that of the new state."""
+    plan, _, work = plan_at(address)
+    size = row_size(plan)
+    rows = array_at(integers_at(plan[AT_TANGENT], QUATERNIONS)[ROWS], (plan[WRITTEN] + 1) * size)
+    copy(work, at(plan, Y), rows, plan[WRITTEN] * size, plan[N])
+    keep_slopes(plan, work, rows, plan[WRITTEN] * size)
+    return MORE
 
 
 @exact
@@ -66,15 +96,15 @@ def act(plan, forces, k):
 
 
 @checked
-def forward(address, times, forces, which, first, last, states):
+def forward(address, times, forces, which, first, last, rows):
     """Steps `first` to `last` (not included) from Y; NEXT_EVAL of the plan is the next one when it stops before.
 
-    which[k] are the forces of step k. What the steps begin with goes to `states`, unless that is empty.
+    which[k] are the forces of step k.
     """
     plan, num, work = plan_at(address)
     matrix, pivots = matrix_of(plan)
     n, y, y_new, k1 = plan[N], at(plan, Y), at(plan, Y_NEW), at(plan, K1)
-    rows, acting = row_size(plan), -1
+    size, acting = row_size(plan), -1
     for k in range(first, last):
         plan[NEXT_EVAL] = k
         t, h = times[k], times[k + 1] - times[k]
@@ -83,9 +113,7 @@ def forward(address, times, forces, which, first, last, states):
             acting, plan[FRESH] = which[k], 0
         if abs(h - num[H]) > 1e-12 * abs(h):
             num[H], plan[FACTORED] = h, 0
-        keep = states.shape[0] > 0
-        if keep:
-            copy(work, y, states, (k - first) * rows, n)
+        copy(work, y, rows, (k - first) * size, n)
         if plan[METHOD] == GAUSS:
             if plan[STARTED] == 0 and not evaluate(plan, num, t, work, y, k1):
                 return FAILED_RHS
@@ -93,8 +121,6 @@ def forward(address, times, forces, which, first, last, states):
             if code != CONVERGED:
                 num[T_BAD] = t
                 return NEED_MATRIX if code == NEWTON_NEEDED else FAILED_RHS if code == NO_STAGES else FAILED_STAGES
-            if keep:
-                copy(work, at(plan, K2), states, (k - first) * rows + n, plan[STAGES] * n)
         else:
             if plan[FRESH] == 0 and not evaluate(plan, num, t, work, y, k1):
                 return FAILED_RHS
@@ -103,8 +129,6 @@ def forward(address, times, forces, which, first, last, states):
                 if dopri5_step(plan, num, t, h, work) >= NO_STEP:
                     return FAILED_RHS
                 unit_quaternions_with_slopes(plan, work, y_new, at(plan, K7))
-                copy(work, at(plan, K7), work, k1, n)
-                plan[FRESH] = 1
             else:
                 if not rk4_step(plan, num, t, h, work):
                     return FAILED_RHS
@@ -112,6 +136,10 @@ def forward(address, times, forces, which, first, last, states):
         if not finite(work, y_new, n):
             num[T_BAD], plan[Y_BAD] = t, y
             return FAILED_RHS
+        keep_slopes(plan, work, rows, (k - first) * size)
+        if plan[METHOD] == DOPRI5:
+            copy(work, at(plan, K7), work, k1, n)
+            plan[FRESH] = 1
         copy(work, y_new, work, y, n)
         num[T] = times[k + 1]
     plan[NEXT_EVAL] = last
@@ -155,49 +183,42 @@ def try_only(derived, trial):
 
 
 @exact
-def explicit_back(plan, derived, num, t, h, x, at_x, weights, by_force):
-    """One step of RK4 or Dormand-Prince back: y is at the beginning of x, `weights` those of the new state.
-
-    x has vectors y, k_1 .. k_s, stages Y_1 .. Y_s, mu, g_1 .. g_s.
-    """
-    n, nq = plan[N], plan[SPLIT]
-    row = 0 if plan[METHOD] != DOPRI5 else 1
-    s = 4 if row == 0 else 6
-    k, stages, mu, g = n, n * (1 + s), n * (1 + 2 * s), n * (2 + 2 * s)
-    code = 0.0
-    for i in range(s):
-        for c in range(n):
-            total = 0.0
-            for j in range(i):
-                total += EXPLICIT_A[row, i, j] * get(x, k + j * n + c)
-            put(x, stages + i * n + c, get(x, c) + h * total)
-        use(derived, i, False)
-        call_ode(derived[SWEEP], t + EXPLICIT_C[row, i] * h, x, stages + i * n, x, k + i * n, derived[DESK])
-        code = code if code != 0.0 else load_double(derived[STATUS])
-    if code != 0.0:
-        return code
+def add_scaled(factor, x, i, out, j, n):
+    """out += factor x, n numbers from places j and i on."""
     for c in range(n):
-        total = 0.0
+        put(out, j + c, get(out, j + c) + factor * get(x, i + c))
+
+
+@exact
+def explicit_back(plan, derived, num, t, h, row, x, at_x, weights, by_force):
+    """One step of RK4 or Dormand-Prince back: `row` has y, k_1 .. k_s, `weights` are those of the new state.
+
+    x has vectors mu, stage, g_1 .. g_s.
+    """
+    n, nq, s, m, code = plan[N], plan[SPLIT], stages_of(plan), 1 if plan[METHOD] == DOPRI5 else 0, 0.0
+    mu, stage, g = 0, n, 2 * n
+    if plan[N_QUATERNIONS] > 0:
+        copy(row, 0, x, stage, n)
         for i in range(s):
-            total += EXPLICIT_B[row, i] * get(x, k + i * n + c)
-        put(x, mu + c, get(x, c) + h * total)
-    unit_weights(plan, array_at(at_x + 8 * mu, n), weights)
+            add_scaled(h * EXPLICIT_B[m, i], row, (1 + i) * n, x, stage, n)
+        unit_weights(plan, array_at(at_x + 8 * stage, n), weights)
+    use(derived, 0, False)
     for i in range(s - 1, -1, -1):
         for c in range(n):
-            total = EXPLICIT_B[row, i] * get(weights, c)
-            for j in range(i + 1, s):
-                total += EXPLICIT_A[row, j, i] * get(x, g + j * n + c)
-            put(x, mu + c, h * total)
+            put(x, mu + c, h * EXPLICIT_B[m, i] * get(weights, c))
+            put(x, stage + c, get(row, c))
+        for j in range(i + 1, s):
+            if EXPLICIT_A[m, j, i] != 0.0:
+                add_scaled(h * EXPLICIT_A[m, j, i], x, g + j * n, x, mu, n)
+        for j in range(i):
+            if EXPLICIT_A[m, i, j] != 0.0:
+                add_scaled(h * EXPLICIT_A[m, i, j], row, (1 + j) * n, x, stage, n)
         for c in range(nq, n):
             put(by_force, c - nq, get(by_force, c - nq) + get(x, mu + c))
-        use(derived, i, False)
-        code = pulled(plan, derived, num, t + EXPLICIT_C[row, i] * h, at_x + 8 * (stages + i * n), at_x + 8 * mu,
+        code = pulled(plan, derived, num, t + EXPLICIT_C[m, i] * h, at_x + 8 * stage, at_x + 8 * mu,
                       at_x + 8 * (g + i * n), code)
-    for c in range(n):
-        total = get(weights, c)
-        for i in range(s):
-            total += get(x, g + i * n + c)
-        put(weights, c, total)
+    for i in range(s):
+        add_scaled(1.0, x, g + i * n, weights, 0, n)
     return code
 
 
@@ -257,9 +278,6 @@ def weigh_stages(plan, derived, num, t, h, x, at_x, work, weights):
     for i in range(s):
         stage_state(plan, h, i, work)
         copy(work, at(plan, TEMP), x, (STATES + i) * n, n)
-        use(derived, i, False)
-        call_ode(derived[SWEEP], t + GAUSS_C[s, i] * h, x, (STATES + i) * n, x, SPARE * n, derived[DESK])
-        code = code if code != 0.0 else load_double(derived[STATUS])
     guess_back(plan, derived, x)
     for i in range(s * n):
         put(x, MU * n + i, 0.0)
@@ -334,19 +352,17 @@ def solve_back(plan, derived, num, t, h, x, at_x, work, weights, by_force):
         for c in range(nq, n):
             put(by_force, c - nq, get(by_force, c - nq) + get(x, i * n + c))
         stage_state(plan, h, i, work)
-        when = t + GAUSS_C[s, i] * h
-        call_ode(derived[SWEEP], when, work, at(plan, TEMP), x, g + n, derived[DESK])
-        code = code if code != 0.0 else load_double(derived[STATUS])
         copy(work, at(plan, TEMP), x, g + n, n)
-        code = pulled(plan, derived, num, when, at_x + 8 * (g + n), at_x + 8 * i * n, at_x + 8 * g, code)
+        code = pulled(plan, derived, num, t + GAUSS_C[s, i] * h, at_x + 8 * (g + n), at_x + 8 * i * n, at_x + 8 * g,
+                      code)
         for c in range(n):
             put(weights, c, get(weights, c) + get(x, g + c))
     return code
 
 
 @checked
-def backward(address, times, forces, which, first, last, states, sample, bars, weights, by_force, x):
-    """Steps `last` - 1 down to `first`, whose beginnings `states` has; FINISHED, or why not.
+def backward(address, times, forces, which, first, last, rows, sample, bars, weights, by_force, x):
+    """Steps `last` - 1 down to `first`, which `rows` has; FINISHED, or why not.
 
     `weights` are those of the state at the end of the last step, and of the first one's beginning in the end. Row
     sample[k] of `bars` (-1: none, or no more) is added at the end of step k - 1. NEED_MATRIX: room for matrices is
@@ -355,24 +371,23 @@ def backward(address, times, forces, which, first, last, states, sample, bars, w
     """
     plan, num, work = plan_at(address)
     derived = integers_at(plan[AT_TANGENT], QUATERNIONS)
-    n, nv, rows = plan[N], plan[N] - plan[SPLIT], row_size(plan)
+    n, nv, size, acting = plan[N], plan[N] - plan[SPLIT], row_size(plan), -1
     for k in range(last - 1, first - 1, -1):
         t, h = times[k], times[k + 1] - times[k]
         if sample[k + 1] >= 0:
-            for c in range(n):
-                put(weights, c, get(weights, c) + get(bars, sample[k + 1] * n + c))
+            add_scaled(1.0, bars, sample[k + 1] * n, weights, 0, n)
             sample[k + 1] = -1
-        act(plan, forces, which[k])
-        own = which[k] * nv if forces.shape[0] > 0 else 0
+        if which[k] != acting:
+            act(plan, forces, which[k])
+            acting = which[k]
+        own = array_at(data_of(by_force) + 8 * (which[k] * nv if forces.shape[0] > 0 else 0), nv)
         if plan[METHOD] == GAUSS:
-            copy(states, (k - first) * rows, work, at(plan, Y), n)
-            copy(states, (k - first) * rows + n, work, at(plan, K2), plan[STAGES] * n)
-            code = gauss_back(plan, derived, num, t, h, x, data_of(x), work, weights,
-                              array_at(data_of(by_force) + 8 * own, nv))
+            copy(rows, (k - first) * size, work, at(plan, Y), n)
+            copy(rows, (k - first) * size + n, work, at(plan, K2), plan[STAGES] * n)
+            code = gauss_back(plan, derived, num, t, h, x, data_of(x), work, weights, own)
         else:
-            copy(states, (k - first) * rows, x, 0, n)
-            code = explicit_back(plan, derived, num, t, h, x, data_of(x), weights,
-                                 array_at(data_of(by_force) + 8 * own, nv))
+            row = array_at(data_of(rows) + 8 * (k - first) * size, size)
+            code = explicit_back(plan, derived, num, t, h, row, x, data_of(x), weights, own)
         if code == NO_MATRICES:
             plan[NEXT_EVAL] = k + 1
             return NEED_MATRIX

@@ -2,8 +2,8 @@
 
     header | scratch | parameter gradient | slots
 
-A *slot* is a workspace in which a sweep of "emh-ldl" has been at one state; several of them let the stages of a step
-wait for their adjoints. The frame (:mod:`mbkern.core.cabi`) has the block and the forces.
+A *slot* is a workspace that knows one state; several of them let the stages of a step be pulled at again and again.
+The frame (:mod:`mbkern.core.cabi`) has the block and the forces.
 """
 
 from llvmlite import ir
@@ -28,10 +28,11 @@ AT_SCRATCH = 7
 CODE = 8  # of the last call
 AT_GRADIENT = 9  # where the gradient by parameters is summed up (0: nowhere)
 AGAIN = 10  # whether the last `pull` in the slot in use was at the same state
-TRIAL = 11  # whether `pull` adds nothing to the gradient
+TRIAL = 11  # whether `pull` adds nothing to the gradient for now
 HEADER = 16
 
-# ---- gradient by parameters: of each body ten numbers and a position, of each dof three, of gravity three ----
+# ---- gradient by parameters: of each body (of each node, in its axes, where all are of single dofs) ten numbers and a
+# position, of each dof three, of gravity three ----
 G_BODY = 13  # m, m c (3), inertia about the origin (xx yy zz xy xz yz), position of its joint in the parent (3)
 G_DOF = 3  # stiffness, damping, armature
 
@@ -55,6 +56,12 @@ def slot_of(desk, address):
 @exact
 def scratch_of(desk, address, at, size):
     return array_at(address + 8 * (whole(desk, AT_SCRATCH) + at), size)
+
+
+@exact
+def sums_wanted(desk):
+    """Whether `pull` adds to the gradient by parameters."""
+    return whole(desk, AT_GRADIENT) != 0 and whole(desk, TRIAL) == 0
 
 
 @exact

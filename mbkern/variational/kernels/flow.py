@@ -2,14 +2,12 @@
 
     jacobian    J = df/dy, row by row             void (double t, const double *y, double *J, void *desk)
     variation   J times increments of y           void (double t, const double *y, const double *dy, double *out, ...)
-    sweep       f, leaving the slot for `pull`    void (double t, const double *y, double *dydt, void *desk)
     pull        J^T times weights of f            void (double t, const double *y, const double *weights, ...)
 
-`desk` points at a :mod:`.desk`. Increments are columns: rows of COLUMNS numbers. `pull` works on the slot in use, in
-which `sweep` has been at the same state, and adds weights . df/d(parameters) to the gradient when that is wanted. At
-another state than before the word AGAIN of the desk is 0. Each of them but `sweep` is there twice: trees of single dofs
-without wrenches need less, which is compiled sooner. Nothing throws; where there is no value all results are NaN, and
-the CODE says why.
+`desk` points at a :mod:`.desk`. Increments are columns: rows of COLUMNS numbers. `pull` works on the slot in use, and
+adds weights . df/d(parameters) to the gradient when that is wanted. At another state than before the word AGAIN of the
+desk is 0. Each of them is there twice: trees of single dofs without wrenches need less, which is compiled sooner.
+Nothing throws; where there is no value all results are NaN, and the CODE says why.
 """
 
 from numpy import nan
@@ -17,7 +15,7 @@ from numpy import nan
 from ...core.arguments import UNKNOWN, data_of
 from ...core.cabi import ODE, ODE_TAU, address_of, frame_at
 from ...core.checks import NOT_FINITE, OK, beyond
-from ...core.jacobian_products import jvp, jvp_of_singles, pull_by_rows, pull_singles
+from ...core.jacobian_products import jvp, jvp_of_singles, pull_by_rows
 from ...core.jacobian_rhs import jacobian as tangent_jacobian
 from ...core.jacobian_rhs import jacobian_of_singles
 from ...core.jit import c_function, exact
@@ -26,11 +24,12 @@ from ...core.number import array_at, get, put, whole
 from ...core.templates import bound
 from .charts import to_coordinates, to_rates, to_tangent, weights_of_speeds
 from .desk import (
-    AGAIN, AT_GRADIENT, CODE, COLUMNS, FORCES, FRAME, HEADER, NONE, TRIAL, force_derivatives, scratch_of, slot_of,
-    swept, wrenches,
+    AGAIN, CODE, COLUMNS, FORCES, FRAME, HEADER, NONE, force_derivatives, scratch_of, slot_of, sums_wanted, swept,
+    wrenches,
 )
 from .parameters import add_parameter_gradient
-from .single_parameters import add_gradient_of_singles
+from .single_adjoint import made_ready
+from .single_adjoint import pull as pull_singles
 
 RESULT_LIMIT = 1e300
 
@@ -108,18 +107,7 @@ def products_of_singles(desk, frame, q, dq, dp, m, du, dpdot, work):
     jvp_of_singles(frame, q, dq, dp, m, m, 1, du, dpdot, work)
 
 
-@exact
-def pulled_by_any(desk, frame, q, a, b, gq, gp, work):
-    """gq, gp of weights (a, b)."""
-    pull_by_rows(frame, q, wrenches(desk, frame), whole(desk, AGAIN) != 0, a, b, gq, gp, work)
-
-
-@exact
-def pulled_by_singles(desk, frame, q, a, b, gq, gp, work):
-    pull_singles(frame, q, whole(desk, AGAIN) != 0, a, b, gq, gp, work)
-
-
-MATRIX, PRODUCTS, PULLED, ADD_GRADIENT = matrix_of_any, products_of_any, pulled_by_any, add_parameter_gradient
+MATRIX, PRODUCTS = matrix_of_any, products_of_any
 
 
 # ---- templates ----
@@ -206,44 +194,71 @@ def add_product(matrix, rows, width, begin, count, x, out, first, columns):
 
 
 # ---- the adjoint ----
-@c_function(ODE)
-def sweep(t, y, dydt, pointer):
-    desk, address, frame = opened(pointer)
-    nq, nv, to = whole(frame, NQ), whole(frame, NV), address_of(dydt)
-    code = swept(desk, address, frame, t, address_of(y), array_at(to, nq), array_at(to + 8 * nq, nv))
-    closed(desk, frame, code, array_at(to, nq + nv))
+@exact
+def weigh_forces(forces, nv, n, a, b):
+    """a += what the weights b of pdot do by forces that depend on u."""
+    for j in range(nv if forces.shape[0] > 0 else 0):
+        for k in range(nv):
+            put(a, k, get(a, k) + get(b, j) * get(forces, j * (n + nv) + n + k))
 
 
-def put_pulled(t, y, weights, out, pointer):
+@exact
+def add_forces(forces, nv, n, b, out):
+    """out += what they do by forces that depend on q and p."""
+    for j in range(nv if forces.shape[0] > 0 else 0):
+        for k in range(n):
+            put(out, k, get(out, k) + get(b, j) * get(forces, j * (n + nv) + k))
+
+
+@c_function(ODE_TAU)
+def pull(t, y, weights, out, pointer):
     desk, address, frame = opened(pointer)
     nq, nv, at, begin = whole(frame, NQ), whole(frame, NV), address_of(y), rest_of(frame)
     n, work = nq + nv, array_at(slot_of(desk, address), UNKNOWN)
-    q, given, result = array_at(at, nq), array_at(address_of(weights), n), array_at(address_of(out), n)
-    a, b = scratch_of(desk, address, begin, nv), scratch_of(desk, address, begin + nv, nv)
+    given, result = array_at(address_of(weights), n), array_at(address_of(out), n)
+    both, a, b = scratch_of(desk, address, begin, 2 * nv), scratch_of(desk, address, begin, nv), scratch_of(
+        desk, address, begin + nv, nv)
     gq, gp = scratch_of(desk, address, begin + 2 * nv, nv), scratch_of(desk, address, begin + 3 * nv, nv)
+    again, q = whole(desk, AGAIN) != 0, array_at(at, nq)
     code, forces = forces_in(desk, address, frame, t, at)
+    if code == OK and not again:
+        code, q = rates_in(desk, address, frame, t, at)
     if code == OK:
-        weights_of_speeds(frame, q, given, scratch_of(desk, address, begin, 2 * nv))
-        for j in range(nv if forces.shape[0] > 0 else 0):
-            for k in range(nv):
-                put(a, k, get(a, k) + get(b, j) * get(forces, j * (n + nv) + n + k))
-        PULLED(desk, frame, q, a, b, gq, gp, work)
-        weights_of_speeds(frame, q, given, scratch_of(desk, address, begin, 2 * nv))
+        weights_of_speeds(frame, q, given, both)
+        weigh_forces(forces, nv, n, a, b)
+        pull_by_rows(frame, q, wrenches(desk, frame), again, a, b, gq, gp, work)
+        weights_of_speeds(frame, q, given, both)
         to_coordinates(frame, q, work, speeds_at(frame), given, a, gq, gp, result)
-        if whole(desk, AT_GRADIENT) != 0 and whole(desk, TRIAL) == 0:
-            ADD_GRADIENT(desk, address, frame, q, b, gp, work)
-        for j in range(nv if forces.shape[0] > 0 else 0):
-            for k in range(n):
-                put(result, k, get(result, k) + get(b, j) * get(forces, j * (n + nv) + k))
+        if sums_wanted(desk):
+            add_parameter_gradient(desk, address, frame, q, b, gp, work)
+        add_forces(forces, nv, n, b, result)
     closed(desk, frame, code, result)
 
 
-OF_SINGLES = dict(MATRIX=matrix_of_singles, PRODUCTS=products_of_singles, PULLED=pulled_by_singles,
-                  ADD_GRADIENT=add_gradient_of_singles)
+@c_function(ODE_TAU)
+def single_pull(t, y, weights, out, pointer):
+    desk, address, frame = opened(pointer)
+    nv, at, given, to = whole(frame, NV), address_of(y), address_of(weights), address_of(out)
+    q, work, result = array_at(at, nv), array_at(slot_of(desk, address), UNKNOWN), array_at(to, 2 * nv)
+    a, b = array_at(given, nv), array_at(given + 8 * nv, nv)
+    code, forces = forces_in(desk, address, frame, t, at)
+    if code == OK and whole(desk, AGAIN) == 0:
+        code = made_ready(frame, t, q, array_at(at + 8 * nv, nv), work)
+    if code == OK:
+        if forces.shape[0] > 0:
+            weighed = scratch_of(desk, address, rest_of(frame), nv)
+            for j in range(nv):
+                put(weighed, j, get(a, j))
+            weigh_forces(forces, nv, 2 * nv, weighed, b)
+            a = weighed
+        pull_singles(desk, address, frame, q, a, b, result, array_at(to + 8 * nv, nv), work)
+        add_forces(forces, nv, 2 * nv, b, result)
+    closed(desk, frame, code, result)
+
+
+OF_SINGLES = dict(MATRIX=matrix_of_singles, PRODUCTS=products_of_singles)
 
 jacobian = c_function(ODE)(bound(put_jacobian, "jacobian"))
 variation = c_function(ODE_TAU)(bound(put_variation, "variation"))
-pull = c_function(ODE_TAU)(bound(put_pulled, "pull"))
 single_jacobian = c_function(ODE)(bound(put_jacobian, "single_jacobian", **OF_SINGLES))
 single_variation = c_function(ODE_TAU)(bound(put_variation, "single_variation", **OF_SINGLES))
-single_pull = c_function(ODE_TAU)(bound(put_pulled, "single_pull", **OF_SINGLES))
