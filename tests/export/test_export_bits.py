@@ -176,7 +176,7 @@ def test_batches(tmp_path):
     assert np.isnan(Qdot[4]).all() and np.isfinite(Qdot[[0, 3, 5]]).all()
     assert call("rhs_batch", 0, T, Q, P, None, Qdot, Pdot, codes, **rhs) == 0
     assert call("rhs_batch", 3, T, Q, P, None, None, Pdot, codes, **rhs) == -35
-    assert call("solve_mass_batch", count, T, Q, Pdot, Qdot[:, :model.nv].copy(), codes, **rhs) == 1  # one vector a state
+    assert call("solve_mass_batch", count, T, Q, Pdot, Qdot[:, :model.nv].copy(), codes, **rhs) == 1
     Y = np.empty_like(Pdot)
     assert call("solve_mass_batch", 4, T, Q, Pdot, Y, codes, **rhs) == 0
     assert np.array_equal(Y[3], system.solve_mass(Q[3], Pdot[3], T))
