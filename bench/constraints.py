@@ -1,6 +1,6 @@
 """Constraints: one evaluation against `pin.constraintDynamics`, growth with the number of loops, runs beside real time.
 
-    python bench/constraints.py [--quick] [--write] [--part evaluations | growth | runs | exudyn]
+    python bench/constraints.py [--quick] [--write] [--part evaluations | growth | runs | batches | exudyn]
 
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn. Everything is
 called from Python. Pinocchio's loops are points and welds; there `accelerations` and `rhs` stand beside
@@ -136,6 +136,35 @@ def runs(quick: bool) -> str:
                      "processor time over real time", "drift of the loops"], rows)
 
 
+def batches(quick: bool) -> str:
+    """Runs of many states: one by one, and as a batch; by the clock on the wall, as threads are what it is about."""
+    rows, count = [], 20 if quick else 200
+    for name, model in (("four-bar", mb.zoo.four_bar()), ("A02, 40 loops", mb.zoo.n_four_bar(40))):
+        system, rng = mb.System(model), np.random.default_rng(0)
+        neutral = system.model.neutral()
+        if name == "four-bar":
+            found = [system.consistent(neutral, [speed, 0.0, 0.0]) for speed in rng.uniform(0.5, 4.0, count)]
+        else:
+            turning = np.array([-1.0 if part.startswith("crank") else 1.0 for part in model.speed_names])
+            found = [(neutral, speed * turning) for speed in rng.uniform(0.5, 2.0, count)]
+        Q, P = np.array([q for q, _ in found]), np.array([system.momenta(q, u) for q, u in found])
+        span, how = (0.0, 0.5), {"integrator": "rk4", "step": 0.01}
+
+        def one_by_one(s=system, Q=Q, P=P, span=span, how=how):
+            for q, p in zip(Q, P, strict=True):
+                s.simulate(q, p, span, t_eval=[span[1]], **how)
+
+        calls = {"one by one": one_by_one}
+        for threads in (1, None):
+            calls[f"batch {threads}"] = lambda s=system, Q=Q, P=P, span=span, how=how, threads=threads: (
+                s.simulate_batch(Q, P, span, reduce="final", threads=threads, **how))
+        times = interleaved(calls, 3 if quick else 9)
+        rows.append([name, count, f"{1e6 * float(np.median(times['one by one'])) / count:.0f}",
+                     *(f"{ratio(times, other, 'one by one'):.2f}" for other in ("batch 1", "batch None"))])
+    return markdown(["machine, 50 steps of rk4", "states", "simulate, us a state", "batch on one thread / simulate",
+                     "batch on all processors / simulate"], rows)
+
+
 def beside_exudyn(quick: bool) -> str:
     """Both against a run of short steps, at t = 1 s: our largest step whose error is not greater than Exudyn's."""
     if not importlib.util.find_spec("exudyn"):
@@ -177,7 +206,8 @@ def beside_exudyn(quick: bool) -> str:
 
 def main() -> None:
     tables = {"bench/constraints.py evaluations": evaluations, "bench/constraints.py growth": growth,
-              "bench/constraints.py runs": runs, "bench/constraints.py exudyn": beside_exudyn}
+              "bench/constraints.py runs": runs, "bench/constraints.py batches": batches,
+              "bench/constraints.py exudyn": beside_exudyn}
     options = arguments(__doc__, publishes=True, parts=[mark.split()[1] for mark in tables])
     for mark, table in tables.items():
         if options.part in (None, mark.split()[1]):

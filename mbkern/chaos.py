@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import inputs
+from . import inputs, lazy
 from .errors import NotEnoughMemoryError, StateError
 from .inputs import Array
 from .integrate import memory, options
@@ -68,7 +68,8 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     time : float
         Seconds over which the exponents are taken.
     count : int, optional
-        How many, from the largest on; by default all 2 nv.
+        How many, from the largest on; by default all 2 nv, with constraints those of changes that keep them (two for
+        each freedom).
     interval : float, optional
         Seconds from one orthogonalization to the next; by default a hundredth of the time, at most 1 s.
     transient : float
@@ -89,7 +90,8 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     -----
     G. Benettin, L. Galgani, A. Giorgilli and J.-M. Strelcyn, Meccanica 15 (1980) 9-30. The columns are ordered as
     (q_1 .. q_n, p_n .. p_1): then, for a symplectic tangent, Q of the QR decomposition is symplectic too (the Iwasawa
-    decomposition), and the diagonal of R comes in pairs r, 1/r at any time, not only in the limit.
+    decomposition), and the diagonal of R comes in pairs r, 1/r at any time, not only in the limit. With constraints the
+    columns are changes that keep them, and exponents pair in the limit.
 
     Examples
     --------
@@ -102,19 +104,30 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     True
     """
     model = inputs.system(system).model
-    nv = model.nv
+    nv, closed = model.nv, bool(model.constraints)
     span = options.positive(time, "time")
     wait = number(transient, "transient", StateError)
     if wait < 0.0:
         raise StateError(f"transient: expected seconds, not less than 0, got {wait:g}")
     method = options.integrator_named(integrator)
     every = min(1.0, 0.01 * span) if interval is None else options.positive(interval, "interval")
-    k = 2 * nv if count is None else options.count(count, "count")
-    if not 1 <= k <= 2 * nv:
-        raise StateError(f"count: expected 1 to {2 * nv} exponents, got {show(count)}")
+    y = unit_state(system, q0, p0, "lyapunov")
+    q, p = y[:model.nq], y[model.nq:]
+    consistent = lazy.module("derivatives.consistent").Consistent(system)
+    if closed:
+        system.check_consistent(q, p, 0.0)
+    Q = consistent.directions(q, p, 0.0)
+    most = Q.shape[1]
+    k = most if count is None else options.count(count, "count")
+    if not 1 <= k <= most:
+        raise StateError(f"count: expected 1 to {most} exponents, got {show(count)}")
     functions = ["tau"] if callable(tau) else []
+    sliding = [constraint.name for constraint in model.constraints if not constraint.holonomic]
     if symplectic:
         refuse_dissipation(model, functions, "lyapunov(symplectic=True)")
+        if sliding:
+            raise StateError(f"lyapunov(symplectic=True): constraint {sliding[0]!r} is none of positions: the flow of "
+                             "such a machine need not be symplectic")
     n = options.parts(span, every, "interval", 0.0)
     lead = options.parts(wait, every, "interval", 0.0) if wait else 0
     if memory.exceeded_by(8.0 * n * k):
@@ -123,10 +136,8 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     every = span / n
     how: dict[str, Any] = {"rtol": rtol, "atol": atol} if method.adaptive else {}
     how |= {"step": step} if method.adaptive else {"step": 0.01 * every if step is None else step}
-    order = np.concatenate([np.arange(nv), np.arange(2 * nv - 1, nv - 1, -1)])
-    y = unit_state(system, q0, p0, "lyapunov")
-    q, p = y[:model.nq], y[model.nq:]
-    Q = np.eye(2 * nv)[:, :k]
+    order = np.arange(2 * nv) if closed else np.concatenate([np.arange(nv), np.arange(2 * nv - 1, nv - 1, -1)])
+    Q = Q[:, :k]
     sums, history = np.zeros(k), np.empty((n, k))
     for j in range(-lead, n):
         t = j * every
@@ -139,15 +150,15 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
                                f"far: {np.array2string(sums / max(j * every, every), precision=4)}")
         interrupt.obey()
         q, p = run.q[-1], run.p[-1]
-        Q, R = np.linalg.qr(run.tangent[-1][order])
+        Q, R = np.linalg.qr(consistent.nearest(q, p, t + every, run.tangent[-1])[order])
         stretched = np.abs(np.diag(R))
         Q = Q * np.sign(np.diag(R))
         if j >= 0:
             sums += np.log(stretched)
             history[j] = sums / ((j + 1) * every)
-    pairing = np.nan
-    if k == 2 * nv and not functions and not model.damping.any():
-        pairing = float(np.abs(history[-1] + history[-1][::-1]).max(initial=0.0))
-    ranked = np.sort(history[-1])[::-1]
+    pairing, ranked = np.nan, np.sort(history[-1])[::-1]
+    if k == most and not functions and not sliding and not model.damping.any():
+        last = ranked if closed else history[-1]
+        pairing = float(np.abs(last + last[::-1]).max(initial=0.0))
     times: Array = every * np.arange(1.0, n + 1.0)
     return Lyapunov(ranked, times, history, pairing, q, p)

@@ -71,17 +71,7 @@ def drive_fault(model: Model, t: float) -> StateError | None:
 
 def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | None:
     """Which rows of constraints contradict each other in the state that was evaluated last, in words; None: none."""
-    K, at = lazy.module("_plain_core.constraint_layout"), int(block[L.AT_CONSTRAINTS])
-    objects = int(block[at + K.AT_OBJECTS])
-    table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
-    a, sides = np.zeros((model.n_rows, model.nv)), np.zeros((model.n_rows, 3))
-    for row in table:
-        n, entries, first = int(row[K.N_A]), int(row[K.A_LIST]), int(K.a_at(block) + row[K.AT_COEFFICIENTS])
-        dofs = block[entries:entries + n * K.A_ENTRY:K.A_ENTRY].astype(int)
-        for r in range(int(row[K.N_OWN_ROWS])):
-            k, own = int(row[K.PUBLIC]) + r, K.scalar_row(block, int(row[K.FIRST_ROW]) + r)
-            a[k, dofs] = work[first + r * n:first + (r + 1) * n]
-            sides[k] = work[own + K.R_B], work[own + K.R_BD], work[own + K.R_MARGIN]
+    a, sides = _rows(model, block, work)
     if not np.isfinite(a).all() or not np.isfinite(sides).all():
         return None
     bad: set[int] = set()
@@ -96,6 +86,41 @@ def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | 
         f"constraints contradict each other at t = {t:g}: no motion satisfies {'; '.join(map(repr, names[:6]))}"
         f"{', ...' if len(names) > 6 else ''} together with the others. Rows that depend on each other in this pose "
         "must ask for the same: look at prescribed motion, or leave one of them out (system.mobility(q) lists them)")
+
+
+def unsolved(model: Model, block: Array, work: Array, t: float) -> StateError | None:
+    """Rows that do not contradict each other and could not be satisfied all the same, in words; None: none.
+
+    Their multipliers are found with a matrix that has eigenvalues as far apart as the masses of the bodies.
+    """
+    at = places.margins_at(block)
+    margins = _rows(model, block, work)[1][:, 2]
+    bad = [name for name, margin in zip(model.row_names, margins, strict=True) if margin < 0.0]
+    masses = {body.name: float(body.mass) for body in model.body_specs if body.mass > 0.0}
+    if not bad or not masses or not (work[at + 1:at + int(block[L.N_NODES])] > 0.0).all():  # a joint moves nothing
+        return None
+    light, heavy = min(masses, key=masses.__getitem__), max(masses, key=masses.__getitem__)
+    return StateError(
+        f"constraints could not be solved at t = {t:g}: no digits are left of {'; '.join(map(repr, bad[:6]))}"
+        f"{', ...' if len(bad) > 6 else ''}. The bodies of a loop must not differ by more than about 1e10 in their "
+        f"mass (here {light!r} ({masses[light]:.3g} kg) and {heavy!r} ({masses[heavy]:.3g} kg)), rotors included; give "
+        "the light one more mass, or close the loop without it (kind \"distance\" is a bar without mass)")
+
+
+def _rows(model: Model, block: Array, work: Array) -> tuple[Array, Array]:
+    """a, and (b, db/dt or adot u + db/dt, margin) of all rows, as they were evaluated last."""
+    K, at = lazy.module("_plain_core.constraint_layout"), int(block[L.AT_CONSTRAINTS])
+    objects = int(block[at + K.AT_OBJECTS])
+    table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
+    a, sides = np.zeros((model.n_rows, model.nv)), np.zeros((model.n_rows, 3))
+    for row in table:
+        n, entries, first = int(row[K.N_A]), int(row[K.A_LIST]), int(K.a_at(block) + row[K.AT_COEFFICIENTS])
+        dofs = block[entries:entries + n * K.A_ENTRY:K.A_ENTRY].astype(int)
+        for r in range(int(row[K.N_OWN_ROWS])):
+            k, own = int(row[K.PUBLIC]) + r, K.scalar_row(block, int(row[K.FIRST_ROW]) + r)
+            a[k, dofs] = work[first + r * n:first + (r + 1) * n]
+            sides[k] = work[own + K.R_B], work[own + K.R_BD], work[own + K.R_MARGIN]
+    return a, sides
 
 
 def asked_of_rows(model: Model, block: Array, work: Array) -> Array | None:
@@ -164,7 +189,8 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
     if fault is not None:
         return fault
     if model.constraints:
-        clash = rows_fault(model, asked_of_rows(model, block, work), t) or conflict(model, block, work, t)
+        clash = (rows_fault(model, asked_of_rows(model, block, work), t) or conflict(model, block, work, t)
+                 or unsolved(model, block, work, t))
         if clash is not None:
             return clash
     at = places.margins_at(block)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from . import inputs
+from . import inputs, lazy
 from .errors import IntegrationError, StateError
 from .inputs import Array
 from .integrate import options
@@ -52,9 +52,10 @@ class PeriodicOrbit(NamedTuple):
     period : float
         In seconds.
     monodromy : (2 nv, 2 nv)
-        Derivative of the state after a period with respect to the state before.
-    multipliers : (2 nv,) complex
-        Its eigenvalues, largest first. In a conservative machine two of them are 1: along the orbit, across energies.
+        Derivative of the state after a period with respect to the state before, for changes that keep the constraints.
+    multipliers : (k,) complex
+        Its eigenvalues, largest first: 2 nv, with constraints two for each freedom. In a conservative machine two of
+        them are 1: along the orbit, across energies.
     stable : bool
         Whether no multiplier is outside the unit circle.
     residual : float
@@ -77,6 +78,8 @@ def monodromy(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, t0
               tau: Load | None = None) -> Array:
     """The state-transition matrix over a period, (2 nv, 2 nv), q along its tangents; arguments as in `periodic`.
 
+    With constraints it is that of changes which keep them, and zero for those across.
+
     Examples
     --------
     >>> import mbkern as mb, numpy as np
@@ -85,8 +88,9 @@ def monodromy(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, t0
     True
     """
     length = options.positive(period, "period")
-    return _flow(system, unit_state(system, q0, p0, "monodromy"), inputs.time(t0), length, integrator, step, rtol, atol,
-                 tau)[1]
+    _, M, N = _flow(system, unit_state(system, q0, p0, "monodromy"), inputs.time(t0), length, integrator, step, rtol,
+                    atol, tau)
+    return M @ N.T
 
 
 def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fixed_period: bool | None = None,
@@ -151,23 +155,24 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     winding = np.zeros(model.nq) if turns is None else inputs.vector(turns, "turns", model.coordinate_names)
     limit = options.positive(tolerance, "tolerance")
     how = integrator, step, rtol, atol, tau
-    end, M = _flow(system, y, t, T, *how)
+    end, M, N = _flow(system, y, t, T, *how)
     F = _apart(model, y, end, winding)
     for iteration in range(ITERATIONS + 1):
         size = max(1.0, float(np.abs(y).max(initial=0.0)))
         missing = 0.0 if E is None else E - system.energy(y[:model.nq], y[model.nq:], t).hamiltonian
         residual = float(np.abs(F).max(initial=0.0))
         if residual <= limit * size and abs(missing) <= limit * max(1.0, abs(E or 0.0)):
-            return _orbit(y, model, T, M, residual, iteration)
+            return _orbit(y, model, T, M, N, residual, iteration)
         if iteration == ITERATIONS:
             break
-        correction = _newton(system, y, end, t, T, M, F, missing if E is not None else None, keep)
+        correction = _newton(system, y, end, t, T, M, N, F, missing if E is not None else None, keep)
         for halving in range(HALVINGS + 1):
             part = 0.5**halving
-            moved, longer = _moved(model, y, part * correction[:-1]), T + part * float(correction[-1])
+            longer = T + part * float(correction[-1])
             if longer > SHORTEST * period:  # every state is periodic with period 0
                 try:
-                    new_end, new_M = _flow(system, moved, t, longer, *how)
+                    moved = _closed(system, _moved(model, y, part * correction[:-1]), t)
+                    new_end, new_M, new_N = _flow(system, moved, t, longer, *how)
                 except IntegrationError:
                     continue
                 new_F = _apart(model, moved, new_end, winding)
@@ -175,8 +180,8 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
                     break
         else:
             break
-        y, T, end, M, F = moved, longer, new_end, new_M, new_F
-    multipliers = _multipliers(M)
+        y, T, end, M, N, F = moved, longer, new_end, new_M, new_N, new_F
+    multipliers = _multipliers(N.T @ M)
     raise IntegrationError(
         f"periodic: Newton's method stalls after {iteration} iterations at a period of {T:.9g} s: the states before "
         f"and after differ by {residual:.3g}; multipliers so far {np.array2string(multipliers, precision=4)}; begin "
@@ -257,35 +262,38 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
 
 
 def _flow(system: System, y: Array, t: float, T: float, integrator: str, step: float | None, rtol: float,
-          atol: ArrayLike, tau: Load | None) -> tuple[Array, Array]:
-    """The state after T seconds, and its derivative."""
+          atol: ArrayLike, tau: Load | None) -> tuple[Array, Array, Array]:
+    """The state after T seconds, its derivative by changes (2 nv, k) of the first one, and these."""
     method, nq = options.integrator_named(integrator), system.model.nq
     how: dict[str, Any] = ({"rtol": rtol, "atol": atol, "step": step} if method.adaptive
                            else {"step": T / 400.0 if step is None else step})
+    consistent = lazy.module("derivatives.consistent").Consistent(system)
+    if system.model.constraints:
+        system.check_consistent(y[:nq], y[nq:], t)
+    N = consistent.directions(y[:nq], y[nq:], t)
     with Interrupt() as interrupt:
-        run = system.simulate(y[:nq], y[nq:], (t, t + T), integrator, tau=tau, tangent=True, t_eval=[t + T], **how)
+        run = system.simulate(y[:nq], y[nq:], (t, t + T), integrator, tau=tau, tangent=N, t_eval=[t + T], **how)
     refuse_failed(run, f"the run over a period of {T:.9g} s {run.message}")
     interrupt.obey()
-    return np.concatenate([run.q[-1], run.p[-1]]), run.tangent[-1]
+    q, p = run.q[-1], run.p[-1]
+    return np.concatenate([q, p]), consistent.nearest(q, p, t + T, run.tangent[-1]), N
 
 
-def _newton(system: System, y: Array, end: Array, t: float, T: float, M: Array, F: Array, missing: float | None,
-            keep: bool) -> Array:
+def _newton(system: System, y: Array, end: Array, t: float, T: float, M: Array, N: Array, F: Array,
+            missing: float | None, keep: bool) -> Array:
     """The smallest correction of (tangent of y, T) that brings both ends together, to first order."""
-    model, nv = system.model, system.model.nv
+    model = system.model
     late = np.concatenate([system.velocities(end[:model.nq], end[model.nq:], t + T),
                            system.rhs(end[:model.nq], end[model.nq:], t + T)[1]])
     if keep:
         late[:] = 0.0
-    A, b = np.hstack([M - np.eye(2 * nv), late[:, None]]), -F
+    A, b = np.hstack([M - N, late[:, None]]), -F
     if missing is not None:
         # dH = u . dp - pdot . d: along tangents too, since the Lie-Poisson terms do no work
         u, pdot = system.velocities(y[:model.nq], y[model.nq:], t), system.rhs(y[:model.nq], y[model.nq:], t)[1]
-        A, b = np.vstack([A, np.concatenate([-pdot, u, [0.0]])]), np.append(b, missing)
+        A, b = np.vstack([A, np.append(np.concatenate([-pdot, u]) @ N, 0.0)]), np.append(b, missing)
     step: Array = np.linalg.lstsq(A, b, rcond=RANK)[0]
-    if keep:
-        step[-1] = 0.0
-    return step
+    return np.append(N @ step[:-1], 0.0 if keep else step[-1])
 
 
 def _apart(model: Model, y: Array, end: Array, winding: Array) -> Array:
@@ -306,15 +314,24 @@ def _moved(model: Model, y: Array, step: Array) -> Array:
     return new
 
 
+def _closed(system: System, y: Array, t: float) -> Array:
+    """The state, brought back to the constraints that a step along their tangents has left."""
+    if not system.model.constraints:
+        return y
+    q = system.assemble(y[:system.model.nq], t=t)
+    return np.concatenate([q, system.impact(q, y[system.model.nq:], t)])
+
+
 def _multipliers(M: Array) -> Array:
     values = np.linalg.eigvals(M)
     return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
 
 
-def _orbit(y: Array, model: Model, T: float, M: Array, residual: float, iterations: int) -> PeriodicOrbit:
-    multipliers = _multipliers(M)
+def _orbit(y: Array, model: Model, T: float, M: Array, N: Array, residual: float, iterations: int) -> PeriodicOrbit:
+    multipliers = _multipliers(N.T @ M)
     stable = bool((np.abs(multipliers) <= 1.0 + ON_CIRCLE).all())
-    return PeriodicOrbit(y[:model.nq].copy(), y[model.nq:].copy(), T, M, multipliers, stable, residual, iterations)
+    q, p = y[:model.nq].copy(), y[model.nq:].copy()
+    return PeriodicOrbit(q, p, T, M @ N.T, multipliers, stable, residual, iterations)
 
 
 def _knows_time(model: Model, tau: Any) -> bool:

@@ -47,11 +47,6 @@ class Constrained(Operations):
         def accelerations(self, q: ArrayLike, u: ArrayLike, t: float = ..., tau: ArrayLike | None = ...,
                           wrench: ArrayLike | None = ...) -> Array: ...
 
-    def _refuse_constraints(self, what: str) -> None:
-        if self.model.constraints:
-            raise ModelError(f"{what}: not for models with constraints ({self.model.constraints[0].name!r}, ...) yet; "
-                             "a model without them, or difference quotients of rhs, can do it")
-
     def _of_constraints(self) -> None:
         if not self.model.constraints:
             raise ModelError("this model has no constraints; add them with ModelBuilder.add_loop, add_gear, add_blade, "

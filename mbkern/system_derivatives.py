@@ -298,7 +298,8 @@ class Differentiable(Constrained):
         parameters : mapping or str, optional
             Names of bodies and what of them: "mass", "com", "inertia" (about the centre of mass), "position" (of the
             joint in the parent), "stiffness", "damping", "armature", as in `Model.vary`; the name of a body for all of
-            these, "gravity" for gravity. By default all of all bodies.
+            these, "gravity" for gravity. By default all of all bodies. With constraints not "position", which would
+            move loops apart.
 
         Returns
         -------
@@ -316,7 +317,6 @@ class Differentiable(Constrained):
         (('bob.mass', 'bob.damping[0]'), array([[-1.,  0.]]), array([[ 0.1, -2. ]]))
         """
         self._need_momenta("derivatives_parameters")
-        self._refuse_constraints("derivatives_parameters")
         made: ParameterDerivatives = lazy.module("derivatives.parameters").derivatives_parameters(
             self, q, p, t, tau, wrench, parameters)
         return made

@@ -23,7 +23,9 @@ from .constraint_layout import (
     adot_at, constraint_row, frames_row, head, results_at, scalar_row,
 )
 from .constraint_rows import put_rates, put_rows, put_time_parts
-from .constraint_solve import add_products, back, forth, put_factor, put_gram, put_half_solutions, refine
+from .constraint_solve import (
+    add_products, back, forth, of_any, put_factor, put_gram, put_half_solutions, refine,
+)
 from .factorization import factor
 from .forces import add_joint_forces
 from .jit import apart, inline
@@ -44,12 +46,6 @@ from .spatial import force_to_parent, relative
 from .vec3 import ZERO3, add, axpy, cross, mul, neg, scale, sub, tmul
 
 R_GAMMA = R_BD  # adot u + db/dt takes the place of db/dt
-
-
-@inline
-def of_any(place):
-    """The place as an integer: Numba would compile `refine` for each literal."""
-    return place
 
 
 # ---- positions and velocities ----

@@ -12,7 +12,8 @@ W_DOFS, W_NODES, W_FRAMES, W_ROWS, W_COEFFICIENTS, W_ADOT, W_Z, W_SCALED_Z = 8, 
 W_GRAM, W_FACTOR, W_SWEEP = 16, 17, 18
 # 1 in frames of machines whose rows depend on each other on closed loops alone: they are solved with more softness
 LOCKS = 19
-HEAD = 20
+UNEQUAL = 20  # 1: masses are so far apart that softness would hide the heavy ones behind the light ones
+HEAD = 21
 
 # ---- row of a constraint ----
 FORM = 0  # one of these

@@ -9,19 +9,21 @@ With the factorization of the mass matrix dof by dof (:mod:`.factorization`), fo
 z of a row lives on the paths from its two bodies to the root: G couples rows that have dofs in common, and nothing but
 the backward sweep along those paths is needed for it. Order and fill of the factor are lists of the block.
 
-    r = a u + b,   (G + rho) dsigma = r,   sigma += dsigma,   r -= G dsigma         three times;  y -= z^T sigma / D
+    r = z y + b,   (G + rho) dsigma = r,   sigma += dsigma,   y -= z^T dsigma / D         several times
 
 the proximal refinement: where rows are redundant sigma is one of many, a^T sigma and u are exact. rho is a small part
 of the diagonal of G, so no rank is decided, and what is left of a u + b falls by rho / (g + rho) each time, g an
-eigenvalue of G. Rows that contradict each other leave a u + b as it is: after two rounds it should be rounding, and
-the margin of the machine is negative where it is not.
+eigenvalue of G. The second r is made with G, which costs less. The last one is that of the corrected y: the rounding
+of G, which is large where its eigenvalues are far apart, has no part in what is left. It should be rounding by then;
+rows that contradict each other leave a u + b as it is, and the margin of the machine is negative.
 """
 
 from .constraint_layout import (
     AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, LOCKS,
     N_A, N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON,
-    P_COUNT, P_OTHER, R_DENSE, R_G, R_LEFT, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, Z_ENTRY, Z_LIST, a_at,
-    constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at, sweep_row, type_row, z_at, zero_at,
+    P_COUNT, P_OTHER, R_DENSE, R_G, R_LEFT, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, UNEQUAL, Z_ENTRY, Z_LIST,
+    a_at, constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at, sweep_row, type_row, z_at,
+    zero_at,
 )
 from .jit import apart, inline
 from .layout import (
@@ -32,12 +34,20 @@ from .spatial import ZERO6, add6, axpy6, dot6, minus_cross, shift_force
 
 # Of the diagonal of G: far below its eigenvalues, and far above rounding, of which sigma has a part 1 / rho along
 # redundant rows, which is noise in the gauge of P.
-RHO, ROUNDS = 1e-8, 3  # what is left falls by rho / g in each round
+RHO, AGAIN = 1e-8, 1  # corrections after the first two
 # Of machines that lock when open (LOCKS): where loops are off by d, rows that were redundant have eigenvalues d^2 and
 # would have a say in where to go, along the motion of the machine; and less noise lets the stages of Gauss converge.
-RHO_OF_LOCKING, ROUNDS_OF_LOCKING = 1e-5, 8
+RHO_OF_LOCKING, AGAIN_OF_LOCKING = 1e-5, 6
+# Of machines with neighbours of very different mass (UNEQUAL): G has eigenvalues as far apart as 1 / masses.
+RHO_OF_UNEQUAL, AGAIN_OF_UNEQUAL = 1e-13, 4
 FLOOR = 1e-280  # a row without coefficients has a pivot too
 CONFLICT = 1e-5  # of the terms of all a u + b: what may be left of one, near a singular pose more than rounding
+
+
+@inline
+def of_any(place):
+    """The place as an integer: Numba would compile a function for each literal."""
+    return place
 
 
 # ---- sweeps over dofs ----
@@ -171,10 +181,26 @@ def put_products(block, row, pair, work):
             put(work, at + s, left)
 
 
+@inline
+def softness(block):
+    """rho as a part of the diagonal of G."""
+    if head(block, LOCKS) != 0:
+        return RHO_OF_LOCKING
+    return RHO_OF_UNEQUAL if head(block, UNEQUAL) != 0 else RHO
+
+
+@inline
+def corrections(block):
+    """How many there are after the first two."""
+    if head(block, LOCKS) != 0:
+        return AGAIN_OF_LOCKING
+    return AGAIN_OF_UNEQUAL if head(block, UNEQUAL) != 0 else AGAIN
+
+
 @apart
 def put_factor(block, work):
     """G + rho = L D L^T, row by row; 1 / D has its place with the rows."""
-    m, rho, gram = head(block, N_ROWS), RHO_OF_LOCKING if head(block, LOCKS) != 0 else RHO, gram_at(block)
+    m, rho, gram = head(block, N_ROWS), softness(block), gram_at(block)
     mean = get(work, zero_at(block))
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
@@ -272,26 +298,38 @@ def solve(block, work):
 @apart
 def refine(block, right, work):
     """sigma so that a u + (what is at place `right` of the rows) is zero for the corrected y."""
-    rows, m = scalar_row(block, 0), head(block, N_ROWS)
+    rows, m, again = scalar_row(block, 0), head(block, N_ROWS), corrections(block)
     for k in range(m):
         put(work, rows + k * SCALAR_ROW + R_SIGMA, 0.0)
+        put(work, rows + k * SCALAR_ROW + R_MARGIN, 0.0)
     put_residuals(block, right, work)
-    rounds = ROUNDS_OF_LOCKING if head(block, LOCKS) != 0 else ROUNDS
-    for n in range(rounds):
-        if n > 0:
-            subtract_products(block, work)
-        if n == rounds - 1 and right != R_G:  # positions may be far from each other
+    solve(block, work)
+    add_to_sigma(block, work)
+    subtract_products(block, work)
+    solve(block, work)
+    add_to_sigma(block, work)
+    correct(block, of_any(R_SIGMA), work)
+    for n in range(again):
+        put_residuals(block, right, work)
+        if n == again - 1 and right != R_G:  # positions may be far from each other
             put_conflicts(block, work)
         solve(block, work)
-        for k in range(m):
-            at = rows + k * SCALAR_ROW
-            put(work, at + R_SIGMA, get(work, at + R_SIGMA) + get(work, at + R_SIDE))
-    correct(block, work)
+        add_to_sigma(block, work)
+        correct(block, of_any(R_SIDE), work)
+
+
+@apart
+def add_to_sigma(block, work):
+    """sigma += R_SIDE."""
+    rows = scalar_row(block, 0)
+    for k in range(head(block, N_ROWS)):
+        at = rows + k * SCALAR_ROW
+        put(work, at + R_SIGMA, get(work, at + R_SIGMA) + get(work, at + R_SIDE))
 
 
 @apart
 def put_residuals(block, right, work):
-    """R_LEFT = z y + what is at place `right` of each row, and the sum of the sizes of these terms."""
+    """R_LEFT = z y + what is at place `right` of each row; the sizes of these terms are added to R_MARGIN."""
     rows, zs, ys = scalar_row(block, 0), z_at(block), sweep_row(block, 0) + D_Y
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
@@ -299,7 +337,7 @@ def put_residuals(block, right, work):
         z, at = zs + whole(block, row + AT_Z), rows + own * SCALAR_ROW
         for _ in range(whole(block, row + N_OWN_ROWS)):
             total = get(work, at + right)
-            size = magnitude(total)
+            size = get(work, at + R_MARGIN) + magnitude(total)
             for t in range(n_z):
                 term = get(work, z + t) * get(work, ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP)
                 total, size = total + term, size + magnitude(term)
@@ -343,13 +381,13 @@ def put_conflicts(block, work):
 
 
 @apart
-def correct(block, work):
-    """y -= z^T sigma / D."""
+def correct(block, place, work):
+    """y -= z^T x / D, x: what all rows have at a place."""
     rows, zs, ys = scalar_row(block, 0), scaled_z_at(block), sweep_row(block, 0) + D_Y
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_z, own = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
-        z, at = zs + whole(block, row + AT_Z), rows + own * SCALAR_ROW + R_SIGMA
+        z, at = zs + whole(block, row + AT_Z), rows + own * SCALAR_ROW + place
         count = whole(block, row + N_OWN_ROWS)
         for t in range(n_z):
             y = ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP

@@ -6,6 +6,11 @@ With p = P(q, u, c) and pdot = R(q, u, c) for a constant c, at constant (q, p) t
 
 with u_p and pdot_p of `jacobian_rhs`. P and R are linear in the inertial parameters of the bodies (the regressors), in
 armature, stiffness and damping; to move a joint in its parent is to move along dofs that have no speed.
+
+With constraints the same u_p and pdot_p know them, and their forces answer: what inverse dynamics F(q, u, udot, c) of
+the machine that moves as before asks for, they give as far as they can, as they do to joint forces,
+
+    dpdot/dc = dR/dc + (E - pdot_tau) dF/dc - pdot_p dP/dc
 """
 
 from __future__ import annotations
@@ -51,6 +56,9 @@ class ParameterDerivatives(NamedTuple):
     pdot: Array
 
 
+Column = tuple[Array, Array, Array]  # dP/dc, dR/dc, dF/dc
+
+
 class _State(NamedTuple):
     """All that columns are made of."""
 
@@ -60,30 +68,56 @@ class _State(NamedTuple):
     p: Array
     t: float
     wrench: Array | None
-    Y: Array  # (nv, N, 10): dP and dR by mass, first moment, inertia
+    Y: Array  # (nv, N, 10): dP, dR and dF by mass, first moment, inertia
     Z: Array
+    X: Array
+    udot: Array
 
 
 def derivatives_parameters(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None,
                            wrench: ArrayLike | None, parameters: Any) -> ParameterDerivatives:
     """See `System.derivatives_parameters`."""
+    found = columns_of(system, q, p, t, tau, wrench, parameters)
+    return ParameterDerivatives(found.names, found.u, found.pdot)
+
+
+class Columns(NamedTuple):
+    """`ParameterDerivatives`, and derivatives (nv, len(names)) of the momenta at constant q and u."""
+
+    names: tuple[str, ...]
+    u: Array
+    pdot: Array
+    momenta: Array
+
+
+def columns_of(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayLike | None, wrench: ArrayLike | None,
+               parameters: Any, A: Any = None) -> Columns:
+    """All of these; A: what `jacobian_rhs` gives there, if it is known."""
     model = system.model
     wanted = _wanted(model, parameters)
-    A = system.jacobian_rhs(q, p, t, tau, wrench)
+    if model.constraints:
+        wanted = _without_positions(model, wanted, parameters is None)
+    A = system.jacobian_rhs(q, p, t, tau, wrench) if A is None else A
     q, p = inputs.configuration(q, model), inputs.vector(p, "p", model.speed_names)
-    u, given = system.velocities(q, p, t), None if wrench is None else inputs.wrenches(wrench, model)
+    given = None if wrench is None else inputs.wrenches(wrench, model)
     shape = (model.nv, model.n_bodies, 10)
+    u, udot, torque = system.velocities(q, p, t), np.zeros(0), np.zeros(shape)
+    if model.constraints:
+        u = system.velocities(q, system.impact(q, p, t), t)
+        udot = system.accelerations(q, u, t, tau, wrench)
+        torque = system.torque_regressor(q, u, udot, t).reshape(shape)
     state = _State(system, q, u, p, t, given, system.momentum_regressor(q, u, t).reshape(shape),
-                   system.momentum_rate_regressor(q, u, t).reshape(shape))
+                   system.momentum_rate_regressor(q, u, t).reshape(shape), torque, udot)
     names: list[str] = []
-    columns: list[tuple[Array, Array]] = []
+    columns: list[Column] = []
     for body, kind in wanted:
         found = list(_columns(state, body, kind))
         names += _names(None if body is None else model.body_names[body], kind, len(found))
         columns += found
-    P = np.array([column[0] for column in columns]).reshape(-1, model.nv).T
-    R = np.array([column[1] for column in columns]).reshape(-1, model.nv).T
-    return ParameterDerivatives(tuple(names), -A.u_p @ P, R - A.pdot_p @ P)
+    P, R, F = (np.array([column[k] for column in columns]).reshape(-1, model.nv).T for k in range(3))
+    if model.constraints:
+        R = R + F - A.pdot_tau @ F
+    return Columns(tuple(names), -A.u_p @ P, R - A.pdot_p @ P, P)
 
 
 # ---- what is wanted ----
@@ -115,15 +149,25 @@ def _wanted(model: Any, parameters: Any) -> list[tuple[int | None, str]]:
     return wanted
 
 
+def _without_positions(model: Any, wanted: list[tuple[int | None, str]], drop: bool) -> list[tuple[int | None, str]]:
+    """Of machines with constraints places of joints are none of these constants; a ModelError where one is named."""
+    moved = [body for body, kind in wanted if kind == "position" and body is not None]
+    if moved and not drop:
+        raise ModelError(
+            f"parameters: the position of {model.body_names[moved[0]]!r}: to move a joint moves loops apart "
+            f"({model.constraints[0].name!r}, ...), so q would have to follow; take difference quotients of machines "
+            "that `assemble` has closed, or ask for " + ", ".join(kind for kind in KINDS if kind != "position"))
+    return [(body, kind) for body, kind in wanted if kind != "position"]
+
+
 def _names(body: str | None, kind: str, count: int) -> list[str]:
     whole = kind if body is None else f"{body}.{kind}"
     return [whole] if kind == "mass" else [f"{whole}[{k}]" for k in range(count)]
 
 
-# ---- columns: dP/dc and dR/dc at constant (q, u) ----
+# ---- columns: dP/dc and dR/dc at constant (q, u), and dF/dc at constant udot as well, which constraints need ----
 
-
-def _columns(state: _State, body: int | None, kind: str) -> Iterator[tuple[Array, Array]]:
+def _columns(state: _State, body: int | None, kind: str) -> Iterator[Column]:
     if body is None:
         return _by_gravity(state)
     if kind in ("mass", "com", "inertia"):
@@ -133,7 +177,7 @@ def _columns(state: _State, body: int | None, kind: str) -> Iterator[tuple[Array
     return _by_joint(state, body, kind)
 
 
-def _by_inertia(state: _State, body: int, kind: str) -> Iterator[tuple[Array, Array]]:
+def _by_inertia(state: _State, body: int, kind: str) -> Iterator[Column]:
     """How the ten numbers follow mass, centre of mass and inertia about it."""
     spec = state.system.model.body_specs[body]
     m, c = float(spec.mass), np.array(spec.com, float)
@@ -147,10 +191,10 @@ def _by_inertia(state: _State, body: int, kind: str) -> Iterator[tuple[Array, Ar
     else:
         changes += [np.concatenate([np.zeros(4), row]) for row in np.eye(len(PLACES))]
     for change in changes:
-        yield state.Y[:, body] @ change, state.Z[:, body] @ change
+        yield state.Y[:, body] @ change, state.Z[:, body] @ change, state.X[:, body] @ change
 
 
-def _by_joint(state: _State, body: int, kind: str) -> Iterator[tuple[Array, Array]]:
+def _by_joint(state: _State, body: int, kind: str) -> Iterator[Column]:
     """Springs push by -(q - rest), dampers by -u; rotors add u to p and, where they turn with a body, to pdot."""
     model, zero = state.system.model, np.zeros(state.system.model.nv)
     block, first, count = model.block, int(model.v_offsets[body]), model.body_specs[body].joint.nv
@@ -159,13 +203,16 @@ def _by_joint(state: _State, body: int, kind: str) -> Iterator[tuple[Array, Arra
         if kind == "stiffness":
             at = int(block[row + L.SPRING_QI])
             own[j] = block[row + L.REST] - state.q[at] if at >= 0 else 0.0
-            yield zero, own
+            yield zero, own, -own
         elif kind == "damping":
             own[j] = -state.u[j]
-            yield zero, own
+            yield zero, own, -own
         else:
             own[j] = state.u[j]
-            yield own, _spin(model, state.u, j)
+            spin, force = _spin(model, state.u, j), zero.copy()
+            if state.udot.size:
+                force[j] = state.udot[j]
+            yield own, spin, force - spin
 
 
 def _spin(model: Any, u: Array, j: int) -> Array:
@@ -183,7 +230,7 @@ def _spin(model: Any, u: Array, j: int) -> Array:
     return rate
 
 
-def _by_position(state: _State, body: int) -> Iterator[tuple[Array, Array]]:
+def _by_position(state: _State, body: int) -> Iterator[Column]:
     """The body on a carriage without mass that slides along the axes of its parent, and stands still.
 
     The carriage has rotors, so that its mass matrix can be inverted whatever it carries: at rest they add nothing.
@@ -207,12 +254,13 @@ def _by_position(state: _State, body: int) -> Iterator[tuple[Array, Array]]:
     P = -mass @ A.u_q[:, slides]
     R = A.pdot_q[:, slides] + A.pdot_p @ P
     for k in range(3):
-        yield P[own, k], R[own, k]
+        yield P[own, k], R[own, k], R[own, k]  # the last is for constraints, which this is not
 
 
-def _by_gravity(state: _State) -> Iterator[tuple[Array, Array]]:
+def _by_gravity(state: _State) -> Iterator[Column]:
     """Weight is linear in g: what unit gravity does."""
     model, zero = state.system.model, np.zeros(state.system.model.nv)
     for e in np.eye(3):
         pulled = type(model)(model.name, tuple(e.tolist()), model.body_specs)
-        yield zero, -lazy.module("system").System(pulled).gravity_forces(state.q, state.t)
+        weight = -lazy.module("system").System(pulled).gravity_forces(state.q, state.t)
+        yield zero, weight, -weight

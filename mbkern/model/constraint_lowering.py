@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,10 @@ from .constraint_order import meetings, order
 from .constraints import Constraint, Lowered
 
 _layout = plain.load("layout")
+_DIAGONAL = (0, 3, 5)  # of an inertia, in six numbers
+# What lies further apart than these makes eigenvalues of G that RHO of constraint_solve would hide; below them
+# it leaves less than rounding.
+UNEQUAL_MASSES, UNEQUAL_INERTIAS = 1e4, 1e7
 
 
 class Tree:
@@ -148,8 +152,25 @@ def section(block: np.ndarray, constraints: Sequence[Constraint], coordinates: d
     first = _layout.scratch_at(block)
     begins = np.cumsum([first + _layout.scratch_size(block), *parts]).astype(np.int64).tolist()
     head = [n, m, used["a"], used["z"], used["l"], at_objects, at_types, 3 * nq + 2 * given if given else 0, first,
-            *begins, 0]
+            *begins, 0, unequal(block)]
     return [*head, *objects.ravel(), *types, *lists]
+
+
+def unequal(block: np.ndarray) -> int:
+    """Whether masses are so far apart that G is to be solved with less softness (UNEQUAL of its head)."""
+    at, row, n, nv = (int(block[place]) for place in (L.AT_BODIES, L.AT_COORDINATES, L.N_BODIES, L.NV))
+    bodies = block[at:at + n * L.BODY].reshape(n, L.BODY)
+    rotors = block[row:row + nv * L.COORDINATE].reshape(nv, L.COORDINATE)[:, L.ARMATURE]
+    inertias = bodies[:, [L.BODY_INERTIA + k for k in _DIAGONAL]].sum(axis=1)
+    return int(_spread(bodies[:, L.BODY_MASS]) > UNEQUAL_MASSES
+               or _spread([*inertias, *rotors]) > UNEQUAL_INERTIAS)
+
+
+def _spread(sizes: Iterable[Any]) -> float:
+    """The largest over the smallest of those that are not zero; each may be an array of many machines."""
+    found = np.concatenate([[1.0], *[np.ravel(np.asarray(size, float)) for size in sizes]])[1:]
+    found = found[found > 0.0]
+    return float(found.max() / found.min()) if found.size else 1.0
 
 
 def _polynomials(entry: Entries, lists: list[Any], at_lists: int) -> dict[int, tuple[int, int, int]]:

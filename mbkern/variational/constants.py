@@ -62,7 +62,7 @@ class Constants:
     def all_names(self) -> list[str]:
         """All constants there are, "gravity" last."""
         names = [f"{body.name}.{what}" for k, body in enumerate(self.model.body_specs) for what in (*OF_BODY, *OF_JOINT)
-                 if _exists(self.model, k, what)]
+                 if _exists(self.model, k, what) and not (self.model.constraints and what == "position")]
         return [*names, "gravity"]
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs
+from .. import inputs, lazy
 from ..errors import StateError
 from ..inputs import Array
 from ..integrate import options
@@ -68,7 +68,9 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     """The gradient of a scalar of a trajectory by its beginning, by joint forces and by constants of the machine.
 
     By the adjoint of the very steps that the integrator takes (their sizes kept as they are): exact for what is
-    computed, at the price of a few runs (`bench/trajectories.py`) however many numbers the gradient has.
+    computed, at the price of a few runs (`bench/trajectories.py`) however many numbers the gradient has. With
+    constraints it is computed forward in time, along the dense output of the run, to about eight digits; q0 and p0 then
+    change along the constraints alone.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
         Times of the states that the loss gets; by default the end alone.
     parameters : sequence of str, or "all"
         Constants to differentiate by, the names of `Model.vary`: "gravity", or a body and one of mass, com, inertia,
-        position, stiffness, damping, armature, as "boom.mass".
+        position (not with constraints: it would open loops), stiffness, damping, armature, as "boom.mass".
     tau : (nv,), (m, nv), or njit function with a derivative, optional
         Joint forces: constant, constant on each of m equal parts of t_span (the gradient is by these numbers), or a
         function of the state, see `mbkern.forces.with_derivative`.
@@ -119,6 +121,10 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
     t0, t_end = options.interval(t_span)
     samples = np.array([t_end]) if t_eval is None else options.output_times(t_eval, t0, t_end)
     forces, bounds = _forces(model, tau, t0, t_end)
+    if model.constraints:
+        sizes = {"rtol": rtol, "atol": atol} if method.adaptive else {}
+        return _with_constraints(loss, system, y0, samples, (t0, t_end), parameters, forces, bounds, tau, wrench,
+                                 {"integrator": integrator, "step": step, **sizes})
     most = None if max_memory is None else options.positive(max_memory, "max_memory")
     derivative_of({name: f for name, f in (("tau", tau), ("wrench", wrench)) if callable(f)})
     stops = _stops(t0, t_end, samples, bounds)
@@ -145,6 +151,26 @@ def gradient(loss: Loss, system: System, q0: ArrayLike, p0: ArrayLike, t_span: t
                      tape.constants.gradient(wanted, tape.desk.gradient), samples, q, p, tape.steps, tape.kept)
     give_back(system, tape)
     return found
+
+
+def _with_constraints(loss: Loss, system: System, y0: Array, samples: Array, ends: tuple[float, float],
+                      parameters: Any, forces: Array, bounds: Array, tau: Any, wrench: Any, how: dict[str, Any]
+                      ) -> Gradient:
+    """The same forward in time, see :mod:`.closed_gradient`."""
+    if callable(tau):
+        raise StateError("gradient: tau is a function, and with constraints derivatives along a motion are for "
+                         "constant forces alone; give it as an array, or take difference quotients of two runs")
+    constants = lazy.module("variational.constants").Constants(system.model, False)
+    found = lazy.module("variational.closed_gradient").run_with_tangents(
+        system, y0, samples, ends, constants.wanted(parameters), forces, bounds, wrench, how)
+    nq, nv = system.model.nq, system.model.nv
+    q, p = found.states[:, :nq].copy(), found.states[:, nq:].copy()
+    value, bars = _judged(loss, samples, q, p)
+    start, by_force, by_constants = found.back(bars)
+    own = None
+    if forces.size:
+        own = by_force if len(np.shape(tau)) == 2 else by_force[0]
+    return Gradient(value, start[:nv], start[nv:], own, by_constants, samples, q, p, found.steps, found.steps)
 
 
 # ---- times and forces ------------------------------------------------------------------------------------------------

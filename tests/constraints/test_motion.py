@@ -129,6 +129,20 @@ def test_stepper_events_and_forces_see_true_momenta(four_bar, start):
     np.testing.assert_allclose(np.concatenate([got_q, got_p]), np.concatenate([run.q[-1], run.p[-1]]), atol=1e-12)
 
 
+def test_compiled_routes_have_the_bits_of_rhs(four_bar, start):
+    """njit, the C function, the right-hand side for SciPy: all with true momenta."""
+    q, p = start
+    expected = np.concatenate(four_bar.rhs(q, p))
+    rhs, block = four_bar.njit()
+    qdot, pdot, work = np.empty(3), np.empty(3), four_bar.work()
+    assert rhs(block, 0.0, q, p, np.empty(0), qdot, pdot, work) == 0
+    np.testing.assert_array_equal(np.concatenate([qdot, pdot]), expected)
+    np.testing.assert_array_equal(four_bar.ode()(0.0, np.concatenate([q, p])), expected)
+    f, y, rate = four_bar.cfunc, np.concatenate([q, p]), np.empty(6)
+    f.ctypes(0.0, y, rate, f.user_data)
+    np.testing.assert_array_equal(rate, expected)
+
+
 # ---- published solutions ----
 @njit
 def squeeze(t, q, p, out):
@@ -272,8 +286,8 @@ def test_inconsistent_states_and_options(four_bar, start):
         four_bar.simulate(q, p, (0.0, 1.0), gauge="lorenz")
     with pytest.raises(MethodError, match="has one method"):
         mb.System(four_bar.model, "dah")
-    with pytest.raises(ModelError, match="derivatives_parameters: not for models with constraints"):
-        four_bar.derivatives_parameters(q, p)
+    with pytest.raises(ModelError, match="to move a joint moves loops apart"):
+        four_bar.derivatives_parameters(q, p, parameters={"coupler": "position"})
     with pytest.raises(StateError, match="hold: there is no coordinate 'handle'"):
         four_bar.assemble(q, hold=["handle"])
 
