@@ -23,7 +23,7 @@ from ..model.checks import several, show
 from ..model.constraints import UserRows
 from ..model.drives import Function as FunctionDrive
 from ..model.model import Model
-from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, TAU, Operation, P, Q, result, with_nearest
+from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, TAU, Operation, P, Q, result, side_of, with_nearest
 from ..system import System
 from ..system_batches import OF_TREES
 from ..system_operations import AXES
@@ -308,7 +308,7 @@ class Maker:
             rows = lazy.module("export.kernels.batches").rows
             self.needed = max(self.needed, lanes_memory(operation, sizes, self.work_size))
             self.wrappers.batch(of_batch(operation, name, model), operation, self._piece(compiled.lanes),
-                                self._piece(rows), sizes)
+                                self._piece(rows), sizes, side_of(operation, model))
 
     def _put_jacobian_of_loops(self, sizes: Sequence[int]) -> None:
         loops, model = lazy.module("export.kernels.loops"), self.model
