@@ -138,8 +138,9 @@ def runs(quick: bool) -> str:
 
 def batches(quick: bool) -> str:
     """Runs of many states: one by one, and as a batch; by the clock on the wall, as threads are what it is about."""
-    rows, count = [], 20 if quick else 200
-    for name, model in (("four-bar", mb.zoo.four_bar()), ("A02, 40 loops", mb.zoo.n_four_bar(40))):
+    rows = []
+    for name, model, many in (("four-bar", mb.zoo.four_bar(), 200), ("A02, 40 loops", mb.zoo.n_four_bar(40), 20)):
+        count = many // 10 if quick else many
         system, rng = mb.System(model), np.random.default_rng(0)
         neutral = system.model.neutral()
         if name == "four-bar":

@@ -71,12 +71,17 @@ def fixed_table(turns, sizes):
             for _ in range(several):
                 call()
 
+        def pushed(several=several, stepper=stepper, tau=tau):
+            step = stepper.step
+            for _ in range(several):
+                step(tau=tau)
+
         times = interleaved({
             "bare": lambda: bare(block, 0.0, q_moving, p, none, *out, work, several),  # noqa: B023 - used at once
             "pushed": lambda: bare(block, 0.0, q_moving, p, tau, *out, work, several),  # noqa: B023
             "rhs": lambda: often(lambda: system.rhs(q, p)),  # noqa: B023
             "step": lambda: often(stepper.step),  # noqa: B023
-            "forces": lambda: often(lambda: stepper.step(tau=tau)),  # noqa: B023
+            "forces": pushed,
             "simulate": lambda: often(lambda: system.simulate(q, p, (0.0, 1e-6))),  # noqa: B023
         }, turns, 0.02, clock=time.thread_time)
         one = {name: np.median(values) / several * 1e6 for name, values in times.items()}

@@ -5,7 +5,7 @@
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn.
 
 - tangents: a run with its state-transition matrix, beside 2 nv plain runs (what differences take at least)
-- gradient: by the beginning and all constants of the machine, in plain runs of the same steps (limit 4)
+- gradient: by the beginning and all constants of the machine, in plain runs of the same steps (limit 4, of hinges)
 - stiff: "gauss4" with stiff springs and dampers in the joints, exact Jacobian beside differences; and springs that do
   not need Newton's iteration, where nothing must change
 """
@@ -52,8 +52,8 @@ def row_of_tangents(n, integrator, repeats):
     return [f"tangent, {integrator}, chain of {n}", f"{cost:.1f} runs", f"{cost / (2 * n):.2f} of 2 nv runs"]
 
 
-def row_of_gradients(n, integrator, repeats):
-    model = mb.zoo.chain(n)
+def row_of_gradients(n, integrator, repeats, joint="hinge"):
+    model = mb.zoo.chain(n, joint=mb.ball()) if joint == "ball" else mb.zoo.chain(n)
     system, (q, u) = mb.System(model), model.random_state(seed=1)
     p, span = system.momenta(q, u), (0.0, 1.0)
     how = {"rtol": 1e-8} if integrator == "dopri5" else {"step": 1e-3}
@@ -61,10 +61,10 @@ def row_of_gradients(n, integrator, repeats):
         "plain": lambda: system.simulate(q, p, span, integrator, **how),
         "gradient": lambda: mb.gradient(end_only, system, q, p, span, integrator, parameters="all", **how)}, repeats,
         clock=time.thread_time)
-    count = 2 * n + sum(np.size(x) for x in mb.gradient(end_only, system, q, p, span, integrator, parameters="all",
-                                                        **how).parameters.values())
-    return [f"gradient by {count} numbers, {integrator}, chain of {n}", f"{ratio(times, 'gradient', 'plain'):.2f} runs",
-            ""]
+    by = mb.gradient(end_only, system, q, p, span, integrator, parameters="all", **how).parameters
+    count = 2 * model.nv + sum(np.size(x) for x in by.values())
+    return [f"gradient by {count} numbers, {integrator}, chain of {n} {joint}s",
+            f"{ratio(times, 'gradient', 'plain'):.2f} runs", ""]
 
 
 def row_of_stiff(n, stiffness, repeats):
@@ -96,7 +96,8 @@ if __name__ == "__main__":
         "bench/trajectories.py tangents": lambda: [
             row_of_tangents(n, integrator, repeats) for integrator in ("rk4", "gauss4") for n in sizes],
         "bench/trajectories.py gradients": lambda: [
-            row_of_gradients(n, integrator, repeats) for integrator in ("rk4", "dopri5", "gauss4") for n in sizes],
+            *(row_of_gradients(n, integrator, repeats) for integrator in ("rk4", "dopri5", "gauss4") for n in sizes),
+            row_of_gradients(7, "rk4", repeats, "ball"), row_of_gradients(7, "dopri5", repeats, "ball")],
         "bench/trajectories.py stiff": lambda: [
             row_of_stiff(n, stiffness, repeats) for n in sizes for stiffness in (10.0, 1e4, 1e6)]}
     options = arguments("derivatives along runs", publishes=True, parts=[mark.split()[1] for mark in tables])

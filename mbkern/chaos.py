@@ -19,7 +19,7 @@ from .inputs import Array
 from .integrate import memory, options
 from .integrate.progress import Interrupt
 from .integrate.tangents import refuse_dissipation, refuse_failed, unit_state
-from .model.checks import number, show
+from .model.checks import flag, number, show
 
 if TYPE_CHECKING:
     from .signatures import Load
@@ -123,7 +123,7 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
         raise StateError(f"count: expected 1 to {most} exponents, got {show(count)}")
     functions = ["tau"] if callable(tau) else []
     sliding = [constraint.name for constraint in model.constraints if not constraint.holonomic]
-    if symplectic:
+    if flag(symplectic, "symplectic", StateError):
         refuse_dissipation(model, functions, "lyapunov(symplectic=True)")
         if sliding:
             raise StateError(f"lyapunov(symplectic=True): constraint {sliding[0]!r} is none of positions: the flow of "

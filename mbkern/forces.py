@@ -79,6 +79,7 @@ def soft_limits(model: Model, stiffness: ArrayLike | None = None, damping: Array
     >>> bool(0.5 < run.q.max() < 0.55)
     True
     """
+    _check_model(model, "soft_limits")
     lower, upper, places = model.limits.lower, model.limits.upper, coordinate_places(model)
     stops = (places >= 0) & (np.isfinite(lower) | np.isfinite(upper))
     if not stops.any():
@@ -158,6 +159,7 @@ def friction(model: Model, coulomb: ArrayLike | None = None, viscous: ArrayLike 
     >>> round(float(run.q[-1, 0]), 3)
     0.5
     """
+    _check_model(model, "friction")
     dry = model.friction if coulomb is None else _of_dofs(coulomb, model, "friction: coulomb")
     wet = _of_dofs(viscous, model, "friction: viscous")
     if not (dry.any() or wet.any()):
@@ -366,6 +368,11 @@ def _sum_of_derivatives(parts: list[Any]) -> Any:
         tau_u += by_u
 
     return by_state
+
+
+def _check_model(model: Any, who: str) -> None:
+    if not isinstance(model, Model):
+        raise ModelError(f"{who}: expected a Model, got {show(model)}; system.model is that of a System")
 
 
 def _of_dofs(value: ArrayLike, model: Model, what: str) -> Array:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import lazy
+from .errors import StateError
 from .inputs import Array
+from .model.checks import show
 
 if TYPE_CHECKING:
     from .system import System
@@ -44,7 +46,11 @@ class Ode:
 
     def __call__(self, t: float, y: Array) -> Array:
         dydt, nq = _empty(self._n), self._nq
-        self._rhs(y[:nq], y[nq:], t, out=(dydt[:nq], dydt[nq:]))
+        try:
+            q, p = y[:nq], y[nq:]
+        except Exception:  # of any kind: y itself is asked for its parts
+            raise StateError(f"y: expected {self._n} numbers, (q, {self.system.variable}), got {show(y)}") from None
+        self._rhs(q, p, t, out=(dydt[:nq], dydt[nq:]))
         return dydt
 
     def jac(self, t: float, y: Array) -> Array:

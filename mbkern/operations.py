@@ -40,6 +40,8 @@ class Argument:
         Meaning, unit and frame in a line.
     optional : bool
         Whether it may be left out.
+    symmetric : bool
+        Whether a result is a symmetric matrix; on lanes the kernel writes its lower half, see :mod:`.core.columns`.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Argument:
     check: int
     about: str
     optional: bool = False
+    symmetric: bool = False
 
     def shape_for(self, model: Model, k: int = -1) -> tuple[int, ...]:
         """The shape for a model."""
@@ -189,9 +192,14 @@ PDOT_WEIGHTS = Argument("pdot_weights", ("k", "nv"), BAD_X, "k rows of weights o
 FRAME = Argument("frame", (14,), UNCHECKED, "a frame, from `frame_numbers(name, axes)`")
 
 
-def result(name: str, shape: tuple[str | int, ...], about: str) -> Argument:
+def result(name: str, shape: tuple[str | int, ...], about: str, symmetric: bool = False) -> Argument:
     """A result."""
-    return Argument(name, shape, OUTPUT, about)
+    return Argument(name, shape, OUTPUT, about, symmetric=symmetric)
+
+
+def side_of(operation: Operation, model: Model) -> int:
+    """Rows of the results of an operation where these are symmetric matrices, else 0."""
+    return operation.results[0].shape_for(model)[0] if all([x.symmetric for x in operation.results]) else 0
 
 
 QDOT = result("qdot", ("nq",), "dq/dt")
@@ -222,9 +230,9 @@ OPERATIONS = _table(
     Operation("energy", "kinetic and potential energy, Hamiltonian", "energies", "energy",
               (Q, P), (result("out", (3,), "T, Pi, H in J"),)),
     Operation("mass_matrix", "mass matrix of the joint speeds", "mass_matrix", "mass_matrix",
-              (Q,), (result("H", ("nv", "nv"), "kg, kg m, kg m^2"),), pivots=False),
+              (Q,), (result("H", ("nv", "nv"), "kg, kg m, kg m^2", symmetric=True),), pivots=False),
     Operation("inverse_mass_matrix", "its inverse", "inverse_mass", "inverse_mass_matrix",
-              (Q,), (result("W", ("nv", "nv"), "1 over the units of the mass matrix"),)),
+              (Q,), (result("W", ("nv", "nv"), "1 over the units of the mass matrix", symmetric=True),)),
     Operation("solve_mass", "its inverse times vectors", "inverse_mass", "solve_mass",
               (Q, X), (result("y", ("k", "nv"), "k solutions"),)),
     Operation("reactions", "wrench that each joint transmits", "body_motions", "reactions",

@@ -41,7 +41,7 @@ class Differentiable(Constrained):
             How q moves: "tangent" (small turns and moves in body axes for ball and free joints, the coordinates for all
             others), or "coordinates" (the nq numbers of q, and qdot in the place of u).
         out : (2 nv, 2 nv) or, in coordinates, (nq + nv, nq + nv), optional
-            Float64 array to write into.
+            Float64 array to write into. What is returned has views of it, and may be what an earlier call has returned.
 
         Returns
         -------
@@ -62,7 +62,14 @@ class Differentiable(Constrained):
         """
         derivatives = self._derivatives
         if tau is None and wrench is None and chart == "tangent":
-            return derivatives.new(derivatives.run(t, out, q, p))
+            last = derivatives.last
+            if out is not None and last.matrix is out:  # of an earlier call: to make another takes as long as 3 bodies
+                derivatives.run(t, out, q, p)
+                return last
+            made = derivatives.new(derivatives.run(t, out, q, p))
+            if type(made) is derivatives.new and made.matrix is out:
+                derivatives.last = made
+            return made
         return derivatives.jacobian_rhs(q, p, t, tau, wrench, chart, out)
 
     def jvp(self, q: ArrayLike, p: ArrayLike, dq: ArrayLike, dp: ArrayLike, t: float = 0.0,

@@ -13,6 +13,7 @@ For jobs of less than a millisecond that is too slow: to wake a thread takes 0.1
 from __future__ import annotations
 
 import math
+import numbers
 import os
 import threading
 import time
@@ -104,7 +105,7 @@ def count(threads: Any = None) -> int:
         return 1
     if threads is None:
         wanted = processors()
-    elif isinstance(threads, bool) or not hasattr(threads, "__index__") or int(threads) < 1:
+    elif isinstance(threads, bool) or not isinstance(threads, numbers.Integral) or int(threads) < 1:
         raise StateError("threads: expected a whole number, at least 1, or None for all processors, got "
                          f"{show(threads)}")
     else:

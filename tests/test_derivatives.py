@@ -266,3 +266,22 @@ def test_linearised_steps_are_those_of_mujoco():
     by_q, by_u = h * rates.udot_q, one + h * rates.udot_u
     ours = np.block([[one + h * by_q, h * by_u], [by_q, by_u]])
     assert np.abs(ours - theirs).max() < 1e-8  # eps^2, and 1e-16 / eps
+
+
+def test_a_matrix_that_is_given_again():
+    """The object of an earlier call serves again; another matrix, and what is not part of it, is never mixed up."""
+    model = mb.zoo.chain(3)
+    system, states = mb.System(model), [model.random_state(seed=seed) for seed in (1, 2)]
+    first, second = np.empty((6, 6)), np.empty((6, 6))
+    a, b, c = (system.jacobian_rhs(*state, out=out)
+               for state, out in ((states[0], first), (states[1], second), (states[1], first)))
+    assert a.matrix is c.matrix is first and b.matrix is second and np.array_equal(first, second)
+    assert np.array_equal(c.u_p, system.jacobian_rhs(*states[1]).u_p)
+    assert system.jacobian_rhs(*states[1], out=first) is c
+    with pytest.raises(StateError, match="q"):
+        system.jacobian_rhs(states[0][0] * np.nan, states[0][1], out=first)
+    loop = mb.System(mb.zoo.four_bar())  # its answer has more than the matrix
+    q, out = [loop.assemble([angle, 0.0, 0.0]) for angle in (0.3, 0.9)], np.empty((6, 6))
+    answers = [loop.jacobian_rhs(x, np.zeros(3), out=out) for x in (q[0], q[1], q[1])]
+    assert np.array_equal(answers[2].pdot_tau, loop.jacobian_rhs(q[1], np.zeros(3)).pdot_tau)
+    assert not np.allclose(answers[0].pdot_tau, answers[2].pdot_tau)

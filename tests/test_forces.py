@@ -81,6 +81,16 @@ def test_stops_hold_and_their_work_is_accounted_for():
     assert held.drift()["energy"] < 1e-4 and held.work().loads[-1] < -1.0
 
 
+def test_work_of_stops_between_outputs_that_are_far_apart():
+    """The run takes short steps at the stops, and the outputs do not show them: their average is too long there."""
+    b = mb.ModelBuilder()
+    b.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(1, 0, 0), limits=(-0.5, 0.5))
+    run = mb.System(b.build()).simulate([0.0], [0.0], (0, 5), limits="soft", t_eval=np.linspace(0, 5, 201))
+    drift = run.drift()
+    assert drift["energy"] < 1e-5 and drift["quadrature"] < 1e-5  # 1.6 J with steps as long as the run's are on average
+    assert run.energy().kinetic.max() > 4.0
+
+
 def test_the_force_of_a_stop():
     model = arm()
     stop = mb.forces.soft_limits(model, stiffness=100.0, damping=2.0, width=0.1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hostile
 import numpy as np
 import pytest
 from cases import JOINT_KINDS, random_configuration, random_model
+from hostile import arrays, counts, names
 from numba import njit
 
 import mbkern as mb
@@ -319,10 +321,27 @@ def test_bad_vectors_and_methods():
             mb.sweeps.rhs(blocks, *arguments)
     with pytest.raises(StateError, match=r"qdot\[2\] = nan"):
         mb.sweeps.momenta(blocks, [0.0, 0.0, np.nan])
-    with pytest.raises(ModelError, match="n: expected the number of bodies, got 0"):
+    with pytest.raises(ModelError, match="n: expected the number of bodies, 1 to 9007199254740992, got 0"):
         mb.sweeps.zeros(0)
-    with pytest.raises(StateError, match=r"wrench: expected finite numbers of shape \(3, 6\)"):
+    with pytest.raises(StateError, match=r"wrench: expected finite numbers, shape \(3, 6\)"):
         mb.sweeps.multipliers(blocks, np.zeros((2, 6)))
     blocks["M"][2] = 0.0
     with pytest.raises(StateError, match=r"blocks\[2\]: its branch has no mass"):
         mb.sweeps.branch_centers(blocks)
+
+
+def test_vectors_and_wrenches_against_what_is_wrong():
+    """Masked arrays were taken with what lies below the mask."""
+    blocks, x = three(), np.array([0.1, 0.2, 0.3])
+    for call, kinds, right in (
+            (mb.sweeps.rhs, dict(p=arrays, tau=arrays, method=names), dict(p=x, tau=x, method="emh-ldl")),
+            (mb.sweeps.momenta, dict(qdot=arrays), dict(qdot=x)),
+            (mb.sweeps.multipliers, dict(wrench=arrays), dict(wrench=np.zeros((3, 6))))):
+        assert not hostile.check(lambda call=call, **given: tuple(call(blocks, **given)), kinds, right)
+    for call in (mb.sweeps.check, mb.sweeps.operators, lambda b: mb.sweeps.rhs(b, x)):
+        with pytest.raises(StateError, match="blocks: expected an array without a mask"):
+            call(np.ma.array(blocks))
+    assert not hostile.check(lambda n: mb.sweeps.zeros(n)["A"], dict(n=counts), dict(n=2))
+    blocks["A"][1, 0, 0] = 1e200
+    with pytest.raises(StateError, match="the result is not finite"):
+        mb.sweeps.momenta(blocks, x)

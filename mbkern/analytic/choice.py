@@ -72,7 +72,7 @@ def given_quasi(mechanism: Mechanism, ignored: tuple[Ignorable, ...], quasi: Any
         return quasi
     try:
         names = [quasi] if isinstance(quasi, str) else list(quasi)
-    except TypeError:
+    except Exception:  # of any kind: it is asked for its parts
         raise StateError(f"quasi: expected names of speeds or mb.analytic.QuasiVelocities(f, count), got "
                          f"{show(quasi)}") from None
     known = named_speeds(mechanism.system)

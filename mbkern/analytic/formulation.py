@@ -18,7 +18,7 @@ from ..errors import StateError
 from ..inputs import Array
 from ..integrate.problem import Problem
 from ..lazy import cached_property
-from ..model.checks import number, show
+from ..model.checks import flag, number, show
 from ..system import System
 from . import choice
 from .conditioning import Conditioning, skeel
@@ -73,7 +73,8 @@ class Formulation:
             raise StateError(f"threshold: expected a number between 0 and 1, got {limit:g}")
         poses = [] if pose is None else [(0.0, mechanism.configuration(pose, "pose"))]
         self._chosen_here = quasi is None
-        self._assemble(mechanism, ignored, self._choose(mechanism, ignored, quasi, poses), bool(track_work), limit)
+        work = flag(track_work, "track_work", StateError)
+        self._assemble(mechanism, ignored, self._choose(mechanism, ignored, quasi, poses), work, limit)
 
     def _assemble(self, mechanism: Mechanism, ignored: tuple[Ignorable, ...], quasi: choice.Quasi, track_work: bool,
                   threshold: float) -> None:

@@ -23,8 +23,9 @@ from ..core.number import array_at
 from ..core.quasi_layout import QUASI_STATUS
 from ..errors import ModelError, StateError
 from ..inputs import Array
-from ..model.checks import show
+from ..model.checks import several, show
 
+MOST = 100_000  # constraints, or quasi-velocities: their matrices are dense
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 _LOAD_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_double, _DOUBLES, _DOUBLES, _DOUBLES, ctypes.c_void_p)
 
@@ -115,9 +116,9 @@ class QuasiVelocities:
         if self.rate is not None:
             _check_function(self.rate, "quasi: rate", "rate(t, q, v, Y, Z, rate)")
         _check_count(self.count, "quasi")
-        names = tuple(self.names) or tuple(f"u{k}" for k in range(self.count))
-        if len(names) != self.count:
-            raise StateError(f"quasi: expected {self.count} names, got {len(names)}")
+        names = tuple(several(self.names, "quasi: names", StateError)) or tuple(f"u{k}" for k in range(self.count))
+        if len(names) != self.count or not all(isinstance(name, str) for name in names):
+            raise StateError(f"quasi: names: expected {self.count} names, got {show(self.names)}")
         object.__setattr__(self, "names", names)
 
     def evaluate(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
@@ -174,9 +175,10 @@ class Dynamics:
         _check_function(self.h, "h", "h(t, q, v, out)")
         if self.N is not None:
             _check_function(self.N, "N", "N(t, q, out)")
-        if isinstance(self.names, str) or not self.names or len(set(self.names)) != len(self.names):
+        names = [] if isinstance(self.names, str) else several(self.names, "names")
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
             raise ModelError(f"names: expected one name for each coordinate, all different, got {show(self.names)}")
-        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "names", tuple(names))
 
     def mass_matrix(self, q: Array, t: float = 0.0) -> Array:
         """M at a configuration, checked.
@@ -236,8 +238,8 @@ def _check_function(f: Any, what: str, form: str) -> None:
 
 
 def _check_count(count: Any, what: str) -> None:
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise StateError(f"{what}: count: expected how many there are, at least 1, got {show(count)}")
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST:
+        raise StateError(f"{what}: count: expected how many there are, 1 to {MOST}, got {show(count)}")
 
 
 def _check_finite(arrays: tuple[Array, ...], what: str, f: Any, t: float) -> None:

@@ -23,7 +23,7 @@ from ..core.quasi_ignored import ROUNDING
 from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
-from ..model.checks import show
+from ..model.checks import several, show
 from ..system import System
 from ..workspace import places
 from .functions import Constraints, Dynamics
@@ -163,13 +163,12 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
 def claimed(system: System | Dynamics, names: Any, constraints: Constraints | None,
             forces: Any) -> tuple[Ignorable, ...]:
     """The ignorable coordinates that a user names, each verified."""
-    if isinstance(names, str):
-        names = [names]
+    names = several(names, "ignorable", StateError)
     all_of = {entry.name: entry for entry in candidates(system)}
     chosen: list[Ignorable] = []
     states, reasons = _states(system), reasons_of(system) if isinstance(system, System) else {}
     for name in names:
-        if name not in all_of:
+        if not isinstance(name, str) or name not in all_of:
             raise StateError(f"ignorable: {show(name)} is not one of {', '.join(all_of)}")
         fault = _fault(system, all_of[name], constraints, forces, states, reasons)
         if fault:

@@ -26,7 +26,7 @@ from .. import inputs
 from ..core import quasi_layout as C
 from ..errors import StateError
 from ..inputs import Array
-from ..model.checks import show
+from ..model.checks import word
 from ..system import System
 from .formulation import Formulation
 from .frame import take
@@ -120,9 +120,7 @@ class Volterra(Formulation):
     def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Any = None,
                  quasi: Any = None, ignorable: Any = None, pose: ArrayLike | None = None, track_work: bool = False,
                  threshold: float = 1e-8, on_violation: str = "stop") -> None:
-        if on_violation not in ("stop", "switch"):
-            raise StateError(f'on_violation: expected "stop" or "switch", got {show(on_violation)}')
-        self.on_violation = on_violation
+        self.on_violation = word(on_violation, "on_violation", ("stop", "switch"), StateError)
         super().__init__(system, constraints, forces, quasi, pose, track_work, threshold, _ignorable=ignorable)
 
     def _ignored(self, mechanism: Mechanism, names: Any) -> tuple[Ignorable, ...]:

@@ -25,7 +25,7 @@ from ..integrate.events import Event
 from ..integrate.kernels import plan as P
 from ..integrate.options import Integrator
 from ..integrate.simulate import checked_events, records
-from ..model.checks import show
+from ..model.checks import word
 from . import choice
 from .reasons import ACTS, SINGULAR, what_acts
 from .trajectory import Segment, Switch, Trajectory
@@ -153,8 +153,7 @@ def _answer(given: Any, what: str, default: bool, atol: Any, events: Any) -> boo
     fixed = "events: g(t, q, u)" if events is not None else "atol: an array" if np.ndim(atol) else ""
     if given is None:
         return default and not fixed
-    if given not in (STOP, SWITCH):
-        raise StateError(f'{what}: expected "stop" or "switch", got {show(given)}')
+    word(given, what, (STOP, SWITCH), StateError)
     if given == SWITCH and fixed:
         raise StateError(f'{what}="switch": {fixed} belongs to the unknowns of one choice, which a switch replaces; '
                          'expected none of that, or "stop"')

@@ -18,12 +18,11 @@ from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from .. import inputs as single
 from ..errors import IntegrationError, MbkernError, StalledWarning, StateError
-from ..integrate.options import count
+from ..integrate.options import bar, count
 from ..integrate.progress import Interrupt, Tally
-from ..model.checks import show
+from ..model.checks import flag, pair, show
 from ..system import System
 from . import inputs
 from .simulate import simulate_batch
@@ -108,11 +107,8 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
     >>> solution
     BatchSolution by 'rk4': 50 states, t = 0 .. 1 s, all finished
     """
-    try:
-        Q0, P0 = states
-    except (TypeError, ValueError):
-        raise StateError("states: expected (Q0, P0), two arrays with a row for each state, got "
-                         f"{show(states)}") from None
+    Q0, P0 = pair(states, "states", "(Q0, P0), two arrays with a row for each state", StateError)
+    system, stream = single.system(system), flag(stream, "stream", StateError)
     Q, P = inputs.states(system, Q0, P0, ("Q0", "P0"))
     total = Q.shape[0]
     if total == 0:
@@ -132,7 +128,7 @@ def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: 
                 None if varied is None else varied[begin:end], options)
 
     begins = range(0, total, length)
-    parts = _parts(task, begins, total, submit, workers * IN_FLIGHT, Tally(total, "states") if progress else None)
+    parts = _parts(task, begins, total, submit, workers * IN_FLIGHT, Tally(total, "states") if bar(progress) else None)
     if stream:
         return parts
     solutions: dict[int, BatchSolution] = {}
@@ -150,7 +146,7 @@ def _length(chunk: Any, total: int, system: System, options: dict[str, Any]) -> 
     if chunk is not None:
         return count(chunk, "chunk")
     t_eval = options.get("t_eval")
-    rows = 2 if t_eval is None else max(1, np.size(t_eval))
+    rows = 2 if t_eval is None else max(1, single.numbers(t_eval, "t_eval", "times").size)
     fitting = CHUNK_NUMBERS // max(1, rows * (system.model.nq + system.model.nv))
     return max(1, min(fitting, -(-total // 4)))
 

@@ -54,7 +54,8 @@ def states(system: System, Q: Any, P: Any, names: tuple[str, str] = ("Q", "P")) 
     return q, rows(P, names[1], model.speed_names, q.shape[0], names[0])
 
 
-def _dimensions(value: Any) -> int:
+def dimensions(value: Any) -> int:
+    """How many axes a value has; 2 where it does not say."""
     try:
         return np.ndim(value)
     except Exception:  # ragged, or converting fails otherwise: whoever takes rows refuses it
@@ -65,7 +66,7 @@ def times(value: Any, count: int) -> Array:
     """One time for all states, or one for each."""
     if value.__class__ is float and value == 0.0:
         return START
-    if isinstance(value, float | int) or _dimensions(value) == 0:
+    if isinstance(value, float | int) or dimensions(value) == 0:
         return np.array([inputs.time(value)])
     return inputs.real_array(value, "t", (count,), "a number, or one for each state")
 
@@ -77,10 +78,10 @@ def forces(value: Any, system: System, count: int) -> Array:
         return np.empty((0, model.nv))
     if callable(value):
         raise StateError("tau: expected numbers; functions act in simulate_batch only")
-    dimensions = _dimensions(value)
-    if dimensions == 1:
+    axes = dimensions(value)
+    if axes == 1:
         return inputs.vector(value, "tau", model.speed_names, LIMIT)[None, :].copy()
-    if dimensions != 2:
+    if axes != 2:
         raise StateError(f"tau: expected shape ({model.nv},) or ({count}, {model.nv}), got {show(value)}")
     return rows(value, "tau", model.speed_names, count)
 

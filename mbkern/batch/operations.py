@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import warnings
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +21,9 @@ from ..errors import StateError
 from ..explain import CODES, drive_fault
 from ..inputs import Array
 from ..lazy import cached_property
-from ..operations import Argument, Operation
+from ..operations import Argument, Operation, side_of
 from ..waits import task
+from ..workspace import builtin_rows, interpreter
 from ..workspace import lanes as memory
 from . import inputs
 
@@ -35,6 +39,7 @@ ONE_CALL = 0.1  # a large batch can be interrupted between calls
 PIECES = 8  # for each thread: one that is held up by other load takes fewer
 _FLOAT64 = np.dtype(np.float64)
 NO_LANES: Array = np.empty((1, 0, LANES))
+_run_job = ctypes.CFUNCTYPE(ctypes.c_ssize_t, *[ctypes.c_ssize_t] * 4)
 
 
 class BatchCall:
@@ -65,14 +70,16 @@ class BatchCall:
         self._size = numbers + max(size, system.binding.work_size)
         self.n_inputs, self._nq = len(operation.inputs), model.nq
         # rough: what has many results takes longer
-        self._weight = max(1.0, sum(self._columns) / max(1, model.nq + model.nv))
+        self._seconds = max(1.0, sum(self._columns) / max(1, model.nq + model.nv)) * system.binding.seconds_a_state
+        self._few, self._many = int(2 * SMALLEST_SHARE / self._seconds), int(ONE_CALL / self._seconds)
         # all inputs but Q: which, numbers of a row, and what an optional one is that is not given
         self._others = [(j, columns, np.empty((0, columns)) if argument.optional else None)
                         for j, argument in enumerate(operation.inputs) if j > 0
                         for columns in [math.prod(_of_one(argument, model))]]
         self._alone = 0 < operation.alone_from <= model.nv
-        self._entry = kernels.ROWS[self.n_inputs + len(operation.results)]
+        self._side = side_of(operation, model)
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
+        self._frames: list[Array] = []
 
     @cached_property
     def _function(self) -> tuple[int, int]:
@@ -88,9 +95,47 @@ class BatchCall:
         with task(f"{self._varied.called}_batch", self.system):
             return self._varied.compiled.varied.address, self.system.binding.lane_block.ctypes.data
 
+    @cached_property
+    def _quick(self) -> Callable[..., Any]:
+        """run(t, out, inputs ...) on one thread: a built-in function of Python, which answers None where Python has to
+        look at the arguments or at bad rows."""
+        if not interpreter.known():
+            return _refuse
+        function, block = self._function
+        model, operation = self.system.model, self.operation
+        arrays = [(argument.check != UNCHECKED, argument.optional, _of_one(argument, model))
+                  for argument in (*operation.inputs, *operation.results)]
+        with task(f"{operation.called}_batch", self.system):
+            made: Callable[..., Any] = builtin_rows.function(
+                function, block, self._alone, self._side, arrays, self.n_inputs, _refuse, self._new_frame)
+        return made
+
+    def _new_frame(self) -> int:
+        """Address of memory for a call on one thread."""
+        frame = memory.lanes(builtin_rows.FRAME // (8 * LANES) + kernels.B_ARGUMENTS + self._size)
+        self._frames.append(frame)
+        return int(frame.ctypes.data)
+
     def run(self, t: Any, given: tuple[Any, ...], threads: Any = None, parameters: Any = None,
             return_status: bool = False, out: Any = None) -> Any:
         """Results for rows of arguments; an optional one may be None. Array, or a tuple, and the codes if wanted."""
+        Q = given[0]
+        if parameters is None and return_status is False and Q.__class__ is np.ndarray and Q.ndim == 2:
+            total = Q.shape[0]
+            if total <= self._many if threads.__class__ is int and threads == 1 else (
+                    threads is None and total <= self._few):
+                results = self._new_results(total) if out is None else out
+                thread_pool.CALLERS.append(None)
+                try:
+                    answer = self._quick(t, results, *given)
+                finally:
+                    thread_pool.CALLERS.pop()
+                if answer is not None:
+                    return answer
+        return self._run(t, given, threads, parameters, return_status, out)
+
+    def _run(self, t: Any, given: tuple[Any, ...], threads: Any, parameters: Any, return_status: bool, out: Any) -> Any:
+        """The same with any arguments, on any number of threads."""
         system, operation = self.system, self.operation
         Q = given[0]
         if not _ready(Q, len(Q) if Q.__class__ is np.ndarray and Q.ndim else -1, self._nq):
@@ -103,22 +148,23 @@ class BatchCall:
                           rows_of(value, operation.inputs[j], system, total))
         times = inputs.times(t, total)
         varied = inputs.parameters(parameters, system, total)
-        places, values = memory.constants(varied)
         results = memory.pieces(total, self._columns) if out is None else self._given_results(out, total)
         status = memory.room((total,), np.int64, np.zeros)
         function, block = self._function if varied is None else self._varied_function
-        seconds = self._weight * system.binding.seconds_a_state
-        workers, step, one_call = _shares(seconds, total, thread_pool.count(threads))
-        step = -step if self._alone and varied is None else step
+        workers, step, one_call = _shares(self._seconds, total, thread_pool.count(threads))
         own = NO_LANES if varied is None else memory.own_block(system, workers)
         buffers, job = memory.lend(self._pool, self._size, workers)
-        entry, bad = self._entry, 0
+        places, values = memory.constants(varied)
+        alone = self._alone and varied is None
+        self._put_job(job, function, block, step, alone, places, values, times, status, buffers, own,
+                      [*arrays, *results])
+        slots, bad = thread_pool.SLOTS, 0
         thread_pool.CALLERS.append(None)
         try:
             for begin in range(0, total, one_call):
-                code = entry(function, block, self.n_inputs, places, values, times, status, begin,
-                             min(begin + one_call, total), step, buffers, own, job, thread_pool.SLOTS, workers - 1,
-                             *arrays, *results)
+                job[kernels.NEXT:kernels.CAME + 1] = begin, 0, 0, 0, 0
+                job[kernels.END] = min(begin + one_call, total)
+                code = _compiled_run()(job.ctypes.data, slots.ctypes.data, slots.shape[0], workers - 1)
                 if code == kernels.STALLED:
                     code = thread_pool.outwait(job, self, buffers, own, values, times, status, arrays, results)
                 if code == kernels.SHARED:
@@ -137,6 +183,25 @@ class BatchCall:
             return (*results, status)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _put_job(self, job: NDArray[np.int64], function: int, block: int, step: int, alone: bool,
+                 places: NDArray[np.int64], values: Array, times: Array, status: NDArray[np.int64], buffers: Array,
+                 own: Array, arrays: list[Array]) -> None:
+        """Fill in the words of a job, see :mod:`mbkern.core.rows`, but for the rows that it goes through."""
+        job[kernels.JOB_FUNCTION:kernels.OWN_SIZE + 1] = (
+            function, block, 0, step, self.n_inputs, len(arrays), places.ctypes.data, places.size, values.ctypes.data,
+            times.ctypes.data, times.size, status.ctypes.data, buffers.ctypes.data, buffers[0].nbytes, own.ctypes.data,
+            own[0].nbytes)
+        job[kernels.ALONE], job[kernels.N_VALUES], job[kernels.SIDE] = alone, values.size, self._side
+        words = [word for array in arrays for word in (array.ctypes.data, array.shape[1], array.shape[0])]
+        job[kernels.ARRAYS:kernels.ARRAYS + len(words)] = words
+
+    def _new_results(self, total: int) -> Any:
+        """New arrays, one or a tuple of several."""
+        made = memory.pieces(total, self._columns)
+        if not self._flat:
+            made = [array.reshape(total, *shape) for array, shape in zip(made, self._shapes, strict=True)]
+        return made[0] if len(made) == 1 else tuple(made)
+
     def _given_results(self, out: Any, total: int) -> list[Array]:
         """The arrays that a caller wants filled, as rows."""
         if self._flat and out.__class__ is tuple and len(out) == len(self._columns) and all(
@@ -154,7 +219,17 @@ class BatchCall:
             meaning = str(drive_fault(self.system.model, float(times[first if times.size > 1 else 0])) or meaning)
         warnings.warn(f"{bad} of {status.size} states have no result, their rows are NaN; first is row {first}: "
                       f"{name}: {meaning} (return_status=True gives the code of every row)", RuntimeWarning,
-                      stacklevel=5)
+                      stacklevel=6)
+
+
+@cache
+def _compiled_run() -> Callable[..., int]:
+    """`run_job` of the core, called without the lock of Python."""
+    return _run_job(kernels.run_job.address)
+
+
+def _refuse(*_: Any) -> None:
+    """What the quick way answers when it cannot go on."""
 
 
 def _of_one(argument: Argument, model: Model) -> tuple[int, ...]:
@@ -178,16 +253,9 @@ def rows_of(value: Any, argument: Argument, system: System, count: int) -> Array
     shape = argument.shape_for(model)
     if value is None and argument.optional:
         return np.empty((0, math.prod(shape)))
-    one_for_all = argument.check == UNCHECKED or _dimensions(value) == len(shape)
+    one_for_all = argument.check == UNCHECKED or inputs.dimensions(value) == len(shape)
     wanted = shape if one_for_all else (count, *shape)
     return single.real_array(value, argument.name, wanted, argument.about).reshape(-1, math.prod(shape))
-
-
-def _dimensions(value: Any) -> int:
-    try:
-        return np.ndim(value)
-    except ValueError:  # ragged, which whoever takes it refuses
-        return 0
 
 
 def _capital(name: str) -> str:

@@ -162,6 +162,8 @@ class BatchSolution:
         >>> mb.System(mb.zoo.chain(2)).simulate_batch(zeros, zeros, (0, 1)).message(2)
         'state 2 reached the end of t_span at t = 1 s'
         """
+        if isinstance(i, bool) or not isinstance(i, int | np.integer) or not -len(self) <= i < len(self):
+            raise StateError(f"message(i): expected the number of a state below {len(self)}, got {show(i)}")
         code = int(self.status[i])
         if code == 0:
             return f"state {i} reached the end of t_span at t = {self.reached[i]:.9g} s"

@@ -24,6 +24,17 @@ COMMANDS: dict[str, Any] = {"simulate": simulate, "info": info, "export": export
 DEFAULT = "simulate"
 
 
+class Command(argparse.ArgumentParser):
+    """The parser of one command, which says itself what it does not take: with its own usage."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As ever, and nothing may be left."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(f"not understood: {' '.join(left)}; {self.prog} --help shows what is")
+        return found, []
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     from .. import __version__
@@ -32,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m mbkern",
         description="Motion of rigid multibody trees in Hamiltonian variables. Without a command: simulate.")
     top.add_argument("--version", action="version", version=f"mbkern {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="command")
+    commands = top.add_subparsers(dest="command", metavar="command", parser_class=Command)
     for name, module in COMMANDS.items():
         module.add_arguments(commands.add_parser(
             name, help=module.ABOUT, description=inspect.getdoc(module),

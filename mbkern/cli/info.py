@@ -32,15 +32,22 @@ def run(options: argparse.Namespace) -> int:
     depth = [0] * model.n_bodies
     for i, parent in enumerate(model.parents.tolist()):
         depth[i] = depth[parent] + 1 if parent >= 0 else 1
-    print(f"\n{moving} moving joints, {model.n_bodies - moving} welds, depth {max(depth)}, "
+    print(f"\n{counted(moving, 'moving joint')}, {counted(model.n_bodies - moving, 'weld')}, depth {max(depth)}, "
           f"gravity ({', '.join(f'{g:g}' for g in model.gravity)}) m/s^2")
     if options.limits:
         print(limits_table(model))
     if model.constraints:
-        print(f"\n{len(model.row_names)} equations of constraints couple the {model.nv} dofs of the tree")
+        rows = len(model.row_names)
+        verb = "couples" if rows == 1 else "couple"
+        print(f"\n{counted(rows, 'equation')} of constraints {verb} the {model.nv} dofs of the tree")
     elif model.nv:
         print(f"\n{System(model).method_report()}")
     return 0
+
+
+def counted(n: int, what: str) -> str:
+    """So many of them, in words."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def limits_table(model: Model) -> str:

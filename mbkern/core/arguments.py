@@ -107,21 +107,3 @@ def collected(typingctx, arrays):
                 builder.store(word, builder.gep(place, [ir.Constant(_word, WORDS * k + j)]))
         return builder.ptrtoint(place, _word)
     return types.intp(arrays), codegen
-
-
-@intrinsic
-def share_memory(typingctx, inputs, arrays):
-    """Whether an array of a tuple, from number `inputs` on, shares memory with one before it."""
-    def codegen(context, builder, sig, args):
-        spans, found = [], ir.Constant(ir.IntType(1), 0)
-        for k, array_type in enumerate(arrays):
-            array = context.make_array(array_type)(context, builder, builder.extract_value(args[1], k))
-            begin = builder.ptrtoint(array.data, _word)
-            end = builder.add(begin, builder.mul(array.nitems, ir.Constant(_word, 8)))
-            written = builder.icmp_signed(">=", ir.Constant(_word, k), args[0])
-            for first, last in spans:
-                common = builder.and_(builder.icmp_unsigned("<", begin, last), builder.icmp_unsigned("<", first, end))
-                found = builder.or_(found, builder.and_(written, common))
-            spans.append((begin, end))
-        return found
-    return types.boolean(types.intp, arrays), codegen

@@ -1,7 +1,7 @@
 """Several columns of a matrix side by side, in the lanes of one number.
 
 A recursion over the tree for one column waits for itself: every step needs the one before. Where numbers are float64,
-LANES columns go side by side as one SIMD number; where numbers are lanes already (several states), one column at a
+COLUMNS of them go side by side as one SIMD number; where numbers are lanes already (several states), one column at a
 time. The recursion is written once, for *a column number*:
 
     width(a)                   how many columns there are in a number, for numbers of the array a
@@ -13,12 +13,24 @@ time. The recursion is written once, for *a column number*:
     equal_to(x, a)             1 in the columns where x is the whole number a, 0 in all others
     largest, smallest          of the whole numbers in all columns
 
-`tail(a, i)` is the array from place i on, as it is.
+`tail(a, i)` is the array from place i on, as it is. A symmetric matrix among the results of an operation is whole for
+one state, for lanes it is `packed(a)`: its lower half, row by row, element (j, k) at `lower(j, k)`. Whoever makes rows
+of states of it fills in the other half (:mod:`.rows`).
 """
 
-from .jit import PLAIN
+from .jit import PLAIN, inline
+
+
+@inline
+def lower(j, k):
+    """Place of element (j, k), k <= j, of the lower half of a symmetric matrix."""
+    return (j * (j + 1) >> 1) + k
+
 
 if PLAIN:
+
+    def packed(array):
+        return False
 
     def tail(array, i):
         return array[i:]
@@ -64,7 +76,7 @@ else:
     from numba.extending import intrinsic
 
     from .constants import ALIGNMENT
-    from .number import LANES, VECTOR, WIDTHS, _splat, lanes, transposed
+    from .number import COLUMN_VECTOR, COLUMNS, LANES, VECTOR, WIDTHS, _splat, columns, lanes, transposed
     from .toolchain import parts
 
     UNKNOWN = 2**31  # length of an array that nobody asks for
@@ -80,8 +92,13 @@ else:
 
     def _array_over(context, builder, array_type, data):
         """Array of unknown length over numbers at a pointer."""
-        sizes = [_word(1), _word(1 + LANES)] if array_type.ndim == 3 else [_word(LANES)][:array_type.ndim - 1]
+        width = _word(WIDTHS[array_type.ndim])
+        sizes = {1: [], 2: [width], 3: [_word(1), width], 4: [_word(1), _word(1), width]}[array_type.ndim]
         return parts.array_over(context, builder, array_type, data, [_word(UNKNOWN), *sizes])
+
+    def _column_number(array):
+        """Type of a column number for numbers of an array."""
+        return columns if array.ndim == 1 else lanes
 
     def _at(builder, data, place):
         return builder.gep(data, [place], inbounds=True)
@@ -95,16 +112,23 @@ else:
         return array(array, types.intp), codegen
 
     @intrinsic
+    def packed(typingctx, array):
+        """Whether of a symmetric matrix there is only the lower half."""
+        def codegen(context, builder, sig, args):
+            return ir.Constant(ir.IntType(1), int(array.ndim == 2))
+        return types.boolean(array), codegen
+
+    @intrinsic
     def width(typingctx, array):
         """Columns in a column number."""
         def codegen(context, builder, sig, args):
-            return _word(LANES if array.ndim == 1 else 1)
+            return _word(COLUMNS if array.ndim == 1 else 1)
         return types.intp(array), codegen
 
     @intrinsic
     def wide(typingctx, array, i):
         """The memory of an array from place i on, or from the next cache line on, as an array of column numbers."""
-        array_type = types.Array(types.float64, 2, "C")
+        array_type = types.Array(types.float64, 4 if array.ndim == 1 else 2, "C")
 
         def codegen(context, builder, sig, args):
             data = _data(context, builder, sig, args)
@@ -121,13 +145,16 @@ else:
     def one_hot(typingctx, array, k):
         """The column number that is 1 in column k."""
         def codegen(context, builder, sig, args):
-            words = ir.VectorType(_word_type(), LANES)
-            numbers = range(LANES) if array.ndim == 1 else [0] * LANES
+            many = number.width
+            words = ir.VectorType(_word_type(), many)
+            numbers = range(many) if array.ndim == 1 else [0] * many
             wanted = ir.Constant(words, ir.Undefined)
-            for lane in range(LANES):
+            for lane in range(many):
                 wanted = builder.insert_element(wanted, args[1], ir.Constant(ir.IntType(32), lane))
-            return builder.uitofp(builder.icmp_signed("==", wanted, ir.Constant(words, list(numbers))), VECTOR)
-        return lanes(array, types.intp), codegen
+            return builder.uitofp(builder.icmp_signed("==", wanted, ir.Constant(words, list(numbers))),
+                                  context.get_value_type(number))
+        number = _column_number(array)
+        return number(array, types.intp), codegen
 
     @intrinsic
     def get_columns(typingctx, array, i, step, count):
@@ -137,31 +164,31 @@ else:
             if array.ndim == 2:
                 row = _at(builder, data, builder.mul(args[1], _word(LANES)))
                 return builder.load(builder.bitcast(row, VECTOR.as_pointer()), align=8)
-            value, place = ir.Constant(VECTOR, ir.Undefined), args[1]
-            for lane in range(LANES):
+            value, place = ir.Constant(COLUMN_VECTOR, ir.Undefined), args[1]
+            for lane in range(COLUMNS):
                 number = builder.load(_at(builder, data, place))
                 value = builder.insert_element(value, number, ir.Constant(ir.IntType(32), lane))
                 more = builder.icmp_signed("<", _word(lane + 1), args[3])
                 place = builder.select(more, builder.add(place, args[2]), place)
             return value
-        return lanes(array, types.intp, types.intp, types.intp), codegen
+        return _column_number(array)(array, types.intp, types.intp, types.intp), codegen
 
     def _store_each(builder, data, args):
         """Each of the columns to a place of its own."""
         place, step, count, x = args
-        for lane in range(LANES):
+        for lane in range(COLUMNS):
             with builder.if_then(builder.icmp_signed("<", _word(lane), count)):
                 _store(builder, data, place, x, lane)
             place = builder.add(place, step)
 
     def _store_all(builder, data, args):
-        """All LANES columns, at once where they lie side by side."""
+        """All COLUMNS columns, at once where they lie side by side."""
         place, step, _, x = args
         with builder.if_else(builder.icmp_signed("==", step, _word(1))) as (beside, apart):
             with beside:
-                builder.store(x, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
+                builder.store(x, builder.bitcast(_at(builder, data, place), COLUMN_VECTOR.as_pointer()), align=8)
             with apart:
-                for lane in range(LANES):
+                for lane in range(COLUMNS):
                     _store(builder, data, place, x, lane)
                     place = builder.add(place, step)
 
@@ -178,13 +205,13 @@ else:
                     row = _at(builder, data, builder.mul(args[1], _word(LANES)))
                     builder.store(args[4], builder.bitcast(row, VECTOR.as_pointer()), align=8)
                 return context.get_dummy_value()
-            with builder.if_else(builder.icmp_signed("==", args[3], _word(LANES))) as (full, part):
+            with builder.if_else(builder.icmp_signed("==", args[3], _word(COLUMNS))) as (full, part):
                 with full:
                     _store_all(builder, data, args[1:])
                 with part:
                     _store_each(builder, data, args[1:])
             return context.get_dummy_value()
-        return types.void(array, types.intp, types.intp, types.intp, lanes), codegen
+        return types.void(array, types.intp, types.intp, types.intp, _column_number(array)), codegen
 
     @intrinsic
     def put_block(typingctx, array, i, stride, rows, count, x):
@@ -200,12 +227,13 @@ else:
                         place = builder.mul(builder.add(at, _word(k)), _word(LANES))
                         builder.store(number, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
                 return context.get_dummy_value()
-            all_rows, all_columns = (builder.icmp_signed("==", x, _word(LANES)) for x in (rows, count))
+            all_rows, all_columns = (builder.icmp_signed("==", x, _word(COLUMNS)) for x in (rows, count))
             with builder.if_else(builder.and_(all_rows, all_columns)) as (full, part):
                 with full:
                     place = at
                     for number in transposed(builder, given):
-                        builder.store(number, builder.bitcast(_at(builder, data, place), VECTOR.as_pointer()), align=8)
+                        beside = builder.bitcast(_at(builder, data, place), COLUMN_VECTOR.as_pointer())
+                        builder.store(number, beside, align=8)
                         place = builder.add(place, stride)
                 with part:
                     for k, number in enumerate(given):
@@ -218,14 +246,14 @@ else:
     def equal_to(typingctx, x, a):
         """1 in the columns where x is the whole number a, 0 in all others."""
         def codegen(context, builder, sig, args):
-            wanted = _splat(builder, builder.sitofp(args[1], ir.DoubleType()))
-            return builder.uitofp(builder.fcmp_ordered("==", args[0], wanted), VECTOR)
-        return lanes(lanes, types.intp), codegen
+            wanted = _splat(builder, builder.sitofp(args[1], ir.DoubleType()), x.width)
+            return builder.uitofp(builder.fcmp_ordered("==", args[0], wanted), args[0].type)
+        return x(x, types.intp), codegen
 
     def _extreme(builder, sign, array, x):
         """Largest or smallest of the columns of x, as an integer."""
         found = builder.extract_element(x, ir.Constant(ir.IntType(32), 0))
-        for lane in range(1, LANES if array.ndim == 1 else 1):
+        for lane in range(1, COLUMNS if array.ndim == 1 else 1):
             other = builder.extract_element(x, ir.Constant(ir.IntType(32), lane))
             found = builder.select(builder.fcmp_ordered(sign, other, found), other, found)
         return builder.fptosi(found, _word_type())
@@ -235,20 +263,20 @@ else:
         """Largest of the whole numbers in all columns."""
         def codegen(context, builder, sig, args):
             return _extreme(builder, ">", array, args[1])
-        return types.intp(array, lanes), codegen
+        return types.intp(array, x), codegen
 
     @intrinsic
     def smallest(typingctx, array, x):
         """Smallest of the whole numbers in all columns."""
         def codegen(context, builder, sig, args):
             return _extreme(builder, "<", array, args[1])
-        return types.intp(array, lanes), codegen
+        return types.intp(array, x), codegen
 
     def _element(context, builder, sig, args):
         """Pointer to number args[3] of the row at args[2] of the array args[1] of columns, for numbers of args[0]."""
         data = context.make_array(sig.args[1])(context, builder, args[1]).data
         if sig.args[0].ndim == 1:
-            return _at(builder, data, builder.add(builder.mul(args[2], _word(LANES)), args[3]))
+            return _at(builder, data, builder.add(builder.mul(args[2], _word(COLUMNS)), args[3]))
         place = builder.mul(builder.add(args[2], args[3]), _word(LANES))
         return builder.bitcast(_at(builder, data, place), VECTOR.as_pointer())
 
@@ -263,7 +291,7 @@ else:
     def put_element(typingctx, array, many, row, k, x):
         """Write a number to column k of the row that begins at place `row` of `many`."""
         def codegen(context, builder, sig, args):
-            value = _splat(builder, args[4]) if sig.args[0].ndim == 2 else args[4]
+            value = _splat(builder, args[4], LANES) if sig.args[0].ndim == 2 else args[4]
             builder.store(value, _element(context, builder, sig, args), align=8)
             return context.get_dummy_value()
         number = types.float64 if array.ndim == 1 else x

@@ -1,5 +1,5 @@
 """`engine` of :mod:`.constrained` as C functions: for one state, for LANES states of one machine, for LANES machines;
-and for one state with its derivatives along LANES directions (:mod:`mbkern.derivatives.constrained_jacobian`).
+and for one state with its derivatives along COLUMNS directions (:mod:`mbkern.derivatives.constrained_jacobian`).
 
     void f(int64 action, double *block, double *work, double *q, double *x, double *tau, double *out, double *second)
 

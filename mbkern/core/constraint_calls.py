@@ -3,7 +3,7 @@
     void rows(double t, const double *q, const double *qdot, double *out)
 
 out: g (r), a (r x nv), b (r), da/dt (r x nv), db/dt (r) along qdot, which :mod:`mbkern.user_rows` has by dual numbers.
-LANES states are asked one by one. So are the LANES directions of a state with derivatives: q, qdot and out are then
+LANES states are asked one by one. So are the COLUMNS directions of a state with derivatives: q, qdot and out are then
 each followed by their derivatives along one of them, and the address is that of a function that knows this.
 
 Room of the workspace:  qdot (nq) | what one state gets and gives, as plain doubles (2 nq + size) | out (size)
@@ -29,7 +29,7 @@ else:
     from numba.extending import intrinsic
 
     from .arguments import data_of
-    from .number import LANES, WIDTHS, array_at
+    from .number import COLUMNS, LANES, WIDTHS, array_at
 
     @intrinsic
     def call_rows(typingctx, address, t, q, qdot, out):
@@ -73,7 +73,7 @@ else:
     def directions_of(typingctx, array):
         """How many derivatives a number of an array has."""
         def codegen(context, builder, sig, args):
-            return ir.Constant(ir.IntType(types.intp.bitwidth), LANES if array.ndim == 3 else 0)
+            return ir.Constant(ir.IntType(types.intp.bitwidth), COLUMNS if array.ndim == 3 else 0)
         return types.intp(array), codegen
 
     @apart

@@ -18,7 +18,7 @@ The whole inverse is symmetric: of the column of dof c only the dofs up to c are
 so that these need no others. Backward only the runs between c and the root matter: they are marked.
 """
 
-from .columns import get_columns, one_hot, put_columns, wide, width
+from .columns import get_columns, lower, one_hot, packed, put_columns, wide, width
 from .factorization import dof_row, factor
 from .jit import inline
 from .layout import (
@@ -32,7 +32,7 @@ from .vec3 import axpy, dot
 
 @inline
 def inverse_mass_matrix(block, q, W, work):
-    """W, nv x nv row by row."""
+    """W, nv x nv row by row; on lanes its lower half."""
     factor(block, q, work)
     nv, many = whole(block, NV), width(work)
     column = wide(work, dof_row(block, nv))
@@ -60,9 +60,10 @@ def inverse_mass_matrix(block, q, W, work):
                 j += 1
             j = top
             put_both(column, shared(block, top), left, right)
-        for j in range(first, end):
-            for k in range(first, j):
-                put(W, j * nv + k, get(W, k * nv + j))
+        if not packed(W):
+            for j in range(first, end):
+                for k in range(first, j):
+                    put(W, j * nv + k, get(W, k * nv + j))
 
 
 @inline
@@ -72,9 +73,12 @@ def put_rates(W, nv, j, square, first, rates, work):
     From row `square` on both halves of the matrix are computed, of which one must be chosen.
     """
     count = min(width(work), nv - first)
-    put_columns(W, j * nv + first, 1, count, rates)
-    if j < square:
-        put_columns(W, first * nv + j, nv, count, rates)
+    if packed(W):
+        put_columns(W, lower(first, j), 1, count if j <= first else 0, rates)
+    else:
+        put_columns(W, j * nv + first, 1, count, rates)
+        if j < square:
+            put_columns(W, first * nv + j, nv, count, rates)
 
 
 @inline

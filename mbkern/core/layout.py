@@ -14,7 +14,7 @@ The margin of a node is its smallest pivot less what rounding could have left of
 
 from .constants import *
 from .jit import inline
-from .number import LANES, accessor, whole
+from .number import COLUMNS, accessor, whole
 from .vec3 import add, sadd
 
 
@@ -106,9 +106,9 @@ def scratch_at(block):
 def scratch_size(block):
     """Numbers of scratch that suffice for every operation.
 
-    The largest part are two columns of the inverse mass matrix, LANES side by side each (:mod:`.inverse_mass`).
+    The largest part are two columns of the inverse mass matrix, COLUMNS side by side each (:mod:`.inverse_mass`).
     """
-    return (DOF_ROW + LANES * PAIR_ROW) * whole(block, NV) + ALIGNMENT
+    return (DOF_ROW + COLUMNS * PAIR_ROW) * whole(block, NV) + ALIGNMENT
 
 
 @inline

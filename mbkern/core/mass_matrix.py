@@ -11,7 +11,7 @@ it begins: several in a number where numbers have room (:mod:`.columns`), and tw
 the other would wait for way x f at every node.
 """
 
-from .columns import get_columns, put_columns, width
+from .columns import get_columns, lower, packed, put_columns, width
 from .composite_axes import W_COMPOSITE_AXES, W_COMPOSITE_WAY, dof_momentum, put_composites
 from .factorization import dof_row
 from .jit import inline
@@ -29,12 +29,12 @@ from .world_axes import FROM_DOF
 
 @inline
 def mass_matrix(block, q, H, work):
-    """H, nv x nv row by row."""
+    """H, nv x nv row by row; on lanes its lower half."""
     put_composites(block, q, FROM_DOF, True, work)
     put_dofs(block, work)
     nv, many = whole(block, NV), width(work)
     if 2 * whole(block, MASS_SIZE) < nv * (nv + 1):  # not every dof is on the way of all that come after it
-        for j in range(nv * nv):
+        for j in range(lower(nv, 0) if packed(H) else nv * nv):
             put(H, j, 0.0)
     first = 0
     while first < nv:
@@ -79,8 +79,11 @@ def put_row(block, j, stop, nv, H, work):
         x = dot6(e, F) if whole(work, row + DOF_MOVES) != 0 else dot(e[1], F[1])
         if k == j:
             x = x + armature(block, j)
-        put(H, j * nv + k, x)
-        put(H, k * nv + j, x)
+        if packed(H):
+            put(H, lower(j, k), x)
+        else:
+            put(H, j * nv + k, x)
+            put(H, k * nv + j, x)
         F = shift_force(get3(work, row + DOF_WAY), F)
         k = dof_before(block, k)
     put_pair(work, dof_row(block, j) + DOF_F, F)
@@ -100,10 +103,14 @@ def put_rows(block, first, end, k, nv, H, work):
             x, y = dot6(e, F), dot6(e, T)
         else:
             x, y = dot(e[1], F[1]), dot(e[1], T[1])
-        put_columns(H, k * nv + second, 1, there, y)
-        put_columns(H, k * nv + first, 1, here, x)
-        put_columns(H, second * nv + k, nv, there, y)
-        put_columns(H, first * nv + k, nv, here, x)
+        if packed(H):
+            put_columns(H, lower(second, k), 1, there, y)
+            put_columns(H, lower(first, k), 1, here, x)
+        else:
+            put_columns(H, k * nv + second, 1, there, y)
+            put_columns(H, k * nv + first, 1, here, x)
+            put_columns(H, second * nv + k, nv, there, y)
+            put_columns(H, first * nv + k, nv, here, x)
         F, T = shift_force(way, F), shift_force(way, T)
         k = dof_before(block, k)
 

@@ -7,7 +7,8 @@ array               a number is
 ==================  =====================================================================
 1-D float64         a float64
 (n, LANES) float64  `Lanes`: LANES states side by side in one SIMD register
-(n, 1, 1 + LANES)   `Dual`: a value, and its derivatives along LANES directions
+(n, 1, 1 + COLUMNS) `Dual`: a value, and its derivatives along COLUMNS directions
+(n, 1, 1, COLUMNS)  `Lanes`, but COLUMNS: that many columns of a matrix of one state side by side
 1-D object          whatever Python object is in it (:mod:`mbkern.plain`: counting numbers)
 ==================  =====================================================================
 
@@ -20,7 +21,7 @@ import math
 
 from .jit import PLAIN, exact
 
-LANES = 4  # 4 doubles fill an AVX2 register; wider vectors spill
+COLUMNS = 4  # of a matrix, or partial derivatives, side by side: on every machine as many, sums of them have its bits
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # pi/2 in three doubles
@@ -94,15 +95,14 @@ if PLAIN:
     def fma(a, b, c):
         return a * b + c
 
+    LANES = 4
     ACROSS = 1
-
-    def across(array, at, size):
-        return array[at:at + size]
 
 else:
     import operator
+    import os
 
-    from llvmlite import ir
+    from llvmlite import binding, ir
     from numba import types
     from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
@@ -110,48 +110,63 @@ else:
     from .toolchain import parts
 
     # ---- the SIMD number: an LLVM vector that Numba treats as a scalar -----------------------------------------
+    def _wide_registers():
+        """Whether this machine has 32 registers of 8 doubles (AVX-512), and Numba has not been told of another one."""
+        told = "".join(os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"))
+        return "+avx512vl" in told if told else binding.get_host_cpu_features().get("avx512vl", False)
+
+    # states side by side: what a register holds. More than that spills; AVX-512 takes 0.5 to 0.65 of the time of 4
+    LANES = 8 if _wide_registers() else 4
+
     class Lanes(types.Type):
-        """Numba type of LANES float64 side by side."""
+        """Numba type of some float64 side by side."""
 
-        def __init__(self):
-            super().__init__(name=f"f64x{LANES}")
+        def __init__(self, width):
+            self.width = width
+            super().__init__(name=f"f64x{width}")
 
-    lanes = Lanes()
-    VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+    lanes, columns = Lanes(LANES), Lanes(COLUMNS)
+
+    def vector_of(width):
+        """Type of so many doubles side by side."""
+        return ir.VectorType(ir.DoubleType(), width)
+
+    VECTOR, COLUMN_VECTOR = vector_of(LANES), vector_of(COLUMNS)
 
     @register_model(Lanes)
     class _LanesModel(models.PrimitiveModel):
         def __init__(self, dmm, fe_type):
-            super().__init__(dmm, fe_type, VECTOR)
+            super().__init__(dmm, fe_type, vector_of(fe_type.width))
 
-    def _splat(builder, x):
+    def _splat(builder, x, width):
         """All lanes equal to the float64 x; a vector passes through."""
         if isinstance(x.type, ir.VectorType):
             return x
-        empty = ir.Constant(VECTOR, ir.Undefined)
+        empty = ir.Constant(vector_of(width), ir.Undefined)
         one = builder.insert_element(empty, x, ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+        return shuffled(builder, one, empty, [0] * width)
+
+    def shuffled(builder, a, b, places):
+        """A vector of the elements of a and b at these places; those of b come behind those of a."""
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places)))
 
     def transposed(builder, rows):
         """Columns of a 4 x 4 matrix from its rows."""
-        def shuffled(a, b, places):
-            return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
-
         even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
-        a, b = shuffled(rows[0], rows[1], even), shuffled(rows[0], rows[1], odd)
-        c, d = shuffled(rows[2], rows[3], even), shuffled(rows[2], rows[3], odd)
+        a, b = shuffled(builder, rows[0], rows[1], even), shuffled(builder, rows[0], rows[1], odd)
+        c, d = shuffled(builder, rows[2], rows[3], even), shuffled(builder, rows[2], rows[3], odd)
         low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-        return shuffled(a, c, low), shuffled(b, d, low), shuffled(a, c, high), shuffled(b, d, high)
+        return [shuffled(builder, *pair, half) for half in (low, high) for pair in ((a, c), (b, d))]
 
     # ---- the dual number: a value and its partial derivatives in lanes ---------------------------------------------
     class Dual(types.Type):
-        """Numba type of a float64 and LANES partial derivatives of it."""
+        """Numba type of a float64 and COLUMNS partial derivatives of it."""
 
         def __init__(self):
-            super().__init__(name=f"dual{LANES}")
+            super().__init__(name=f"dual{COLUMNS}")
 
     dual = Dual()
-    PAIR = ir.LiteralStructType([ir.DoubleType(), VECTOR])
+    PAIR = ir.LiteralStructType([ir.DoubleType(), COLUMN_VECTOR])
 
     @register_model(Dual)
     class _DualModel(models.PrimitiveModel):
@@ -162,14 +177,14 @@ else:
         """Value and partials of a dual number; a float64 has none."""
         if isinstance(x.type, ir.LiteralStructType):
             return builder.extract_value(x, 0), builder.extract_value(x, 1)
-        return x, ir.Constant(VECTOR, [0.0] * LANES)
+        return x, ir.Constant(COLUMN_VECTOR, [0.0] * COLUMNS)
 
     def _dual(builder, value, partials):
         return builder.insert_value(builder.insert_value(ir.Constant(PAIR, ir.Undefined), value, 0), partials, 1)
 
     def _times(builder, x, partials):
         """A float64 times partials."""
-        return builder.fmul(_splat(builder, x), partials)
+        return builder.fmul(_splat(builder, x, COLUMNS), partials)
 
     def _dual_binary(builder, instruction, a, b):
         """The chain rule of one operation."""
@@ -180,21 +195,21 @@ else:
         if instruction == "fmul":
             return _dual(builder, value, builder.fadd(_times(builder, x, dy), _times(builder, y, dx)))
         rest = builder.fsub(dx, _times(builder, value, dy))
-        return _dual(builder, value, builder.fdiv(rest, _splat(builder, y)))
+        return _dual(builder, value, builder.fdiv(rest, _splat(builder, y, COLUMNS)))
 
     # ---- arithmetic -------------------------------------------------------------------------------------------------
     def _define_binary(op, instruction):
         @type_callable(op)
         def _typing(context):
             def result(a, b):
-                for number in (lanes, dual):
+                for number in (lanes, columns, dual):
                     if number in (a, b) and all(x == number or isinstance(x, types.Float) for x in (a, b)):
                         return number
                 return None
             return result
 
         def lower(context, builder, sig, args):
-            return getattr(builder, instruction)(*(_splat(builder, x) for x in args))
+            return getattr(builder, instruction)(*(_splat(builder, x, sig.return_type.width) for x in args))
 
         def lower_dual(context, builder, sig, args):
             return _dual_binary(builder, instruction, *args)
@@ -211,7 +226,7 @@ else:
     @type_callable(operator.neg)
     def _neg_typing(context):
         def result(x):
-            return x if x in (lanes, dual) else None
+            return x if x in (lanes, columns, dual) else None
         return result
 
     @lower_builtin(operator.neg, Lanes)
@@ -233,7 +248,7 @@ else:
 
     def _call_llvm(builder, name, args, flags=FOLDING):
         t = args[0].type
-        suffix = f"v{LANES}f64" if isinstance(t, ir.VectorType) else "f64"
+        suffix = f"v{t.count}f64" if isinstance(t, ir.VectorType) else "f64"
         function = declared(builder.module, ir.FunctionType(t, [t] * len(args)), f"llvm.{name}.{suffix}")
         return builder.call(function, args, fastmath=flags)
 
@@ -297,16 +312,16 @@ else:
     @intrinsic
     def fma(typingctx, a, b, c):
         """a b + c with one rounding, on every machine and for every number type the same."""
-        number = lanes if lanes in (a, b, c) else dual if dual in (a, b, c) else types.float64
+        number = next((kind for kind in (lanes, columns, dual) if kind in (a, b, c)), types.float64)
 
         def codegen(context, builder, sig, args):
             if number == dual:
                 (x, dx), (y, dy), (z, dz) = (_parts(builder, part) for part in args)
-                dz = _call_llvm(builder, "fma", [_splat(builder, y), dx, dz]) if a == dual else dz
-                dz = _call_llvm(builder, "fma", [_splat(builder, x), dy, dz]) if b == dual else dz
+                dz = _call_llvm(builder, "fma", [_splat(builder, y, COLUMNS), dx, dz]) if a == dual else dz
+                dz = _call_llvm(builder, "fma", [_splat(builder, x, COLUMNS), dy, dz]) if b == dual else dz
                 return _dual(builder, _call_llvm(builder, "fma", [x, y, z]), dz)
-            if number == lanes:
-                args = [_splat(builder, x) for x in args]
+            if isinstance(number, Lanes):
+                args = [_splat(builder, x, number.width) for x in args]
             return _call_llvm(builder, "fma", args)
         return number(a, b, c), codegen
 
@@ -314,7 +329,7 @@ else:
     def all_at_most(typingctx, x, limit):
         """Whether no lane of x is greater than `limit`, or not a number."""
         def codegen(context, builder, sig, args):
-            fine = builder.fcmp_ordered("<=", args[0], _splat(builder, args[1]))
+            fine = builder.fcmp_ordered("<=", args[0], _splat(builder, args[1], LANES))
             mask = builder.bitcast(fine, ir.IntType(LANES))
             return builder.icmp_unsigned("==", mask, ir.Constant(ir.IntType(LANES), 2**LANES - 1))
         return types.boolean(lanes, types.float64), codegen
@@ -324,10 +339,10 @@ else:
         """Sine and cosine of r + k pi/2 from those of r; k is an integer plus `MAGIC`, its last bits say which."""
         def codegen(context, builder, sig, args):
             t = args[0].type
-            word = ir.VectorType(ir.IntType(64), LANES) if isinstance(t, ir.VectorType) else ir.IntType(64)
+            word = ir.VectorType(ir.IntType(64), t.count) if isinstance(t, ir.VectorType) else ir.IntType(64)
 
             def number(x):
-                return ir.Constant(word, [x] * LANES if isinstance(t, ir.VectorType) else x)
+                return ir.Constant(word, [x] * t.count if isinstance(t, ir.VectorType) else x)
 
             def signed(x, bits):  # the second last bit as a sign
                 sign = builder.and_(builder.shl(bits, number(62)), number(-2**63))
@@ -410,38 +425,26 @@ else:
         def codegen(context, builder, sig, args):
             word = ir.IntType(types.intp.bitwidth)
             data = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-            shape = [args[1], ir.Constant(word, 1), ir.Constant(word, 1 + LANES)]
+            shape = [args[1], ir.Constant(word, 1), ir.Constant(word, 1 + COLUMNS)]
             return parts.array_over(context, builder, array_type, data, shape)
         return array_type(types.intp, types.intp), codegen
 
     # ---- several columns of a matrix side by side ----------------------------------------------------------------
-    ACROSS = LANES
-
-    @intrinsic
-    def across(typingctx, array, at, size):
-        """The numbers of a 1-D array from place `at` on as `size` numbers of ACROSS lanes each (one in plain Python).
-        """
-        array_type = types.Array(types.float64, 2, "C")
-
-        def codegen(context, builder, sig, args):
-            data = builder.gep(context.make_array(sig.args[0])(context, builder, args[0]).data, [args[1]])
-            width = ir.Constant(ir.IntType(types.intp.bitwidth), LANES)
-            return parts.array_over(context, builder, array_type, data, [args[2], width])
-        return array_type(array, types.intp, types.intp), codegen
+    ACROSS = COLUMNS
 
     @intrinsic
     def sum_of(typingctx, x):
         """Sum of the lanes."""
         def codegen(context, builder, sig, args):
-            sums = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), k)) for k in range(LANES)]
+            sums = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), k)) for k in range(COLUMNS)]
             while len(sums) > 1:
                 sums = [builder.fadd(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]
             return sums[0]
-        return types.float64(lanes), codegen
+        return types.float64(columns), codegen
 
     # ---- the accessors of memory: intrinsics, because they compile several times faster than overloads --------------
-    NUMBERS = {1: types.float64, 2: lanes, 3: dual}  # by the dimensions of an array
-    WIDTHS = {1: 1, 2: LANES, 3: 1 + LANES}  # of a number, in doubles
+    NUMBERS = {1: types.float64, 2: lanes, 3: dual, 4: columns}  # by the dimensions of an array
+    WIDTHS = {1: 1, 2: LANES, 3: 1 + COLUMNS, 4: COLUMNS}  # of a number, in doubles
 
     def data_of_array(context, builder, array_type, array):
         """Pointer to the first double of an array, out of the array as a value: Numba's own way goes through memory,
@@ -454,19 +457,20 @@ else:
         at = args[1] if width == 1 else builder.mul(args[1], ir.Constant(args[1].type, width))
         return builder.gep(data, [at], inbounds=True)
 
-    def _lanes_behind(builder, first, places):
-        """Pointer to the vector that begins so many doubles behind the first."""
+    def _lanes_behind(builder, first, places, width):
+        """Pointer to the vector of that width that begins so many doubles behind the first."""
         if places:
             first = builder.gep(first, [ir.Constant(ir.IntType(types.intp.bitwidth), places)], inbounds=True)
-        return builder.bitcast(first, VECTOR.as_pointer())
+        return builder.bitcast(first, vector_of(width).as_pointer())
 
     def _load(context, builder, sig, args):
         """Number args[1] of array args[0]."""
         first, number = _first(context, builder, sig, args), NUMBERS[sig.args[0].ndim]
         if number == dual:
-            partials = builder.load(_lanes_behind(builder, first, 1), align=8)
+            partials = builder.load(_lanes_behind(builder, first, 1, COLUMNS), align=8)
             return _dual(builder, builder.load(first, align=8), partials)
-        return builder.load(first if number == types.float64 else _lanes_behind(builder, first, 0), align=8)
+        return builder.load(_lanes_behind(builder, first, 0, number.width) if isinstance(number, Lanes) else first,
+                            align=8)
 
     def _store(context, builder, sig, args, value):
         """Write it; a float64 fits every array."""
@@ -474,9 +478,9 @@ else:
         if number == dual:
             value, partials = _parts(builder, value)
             builder.store(value, first, align=8)
-            builder.store(partials, _lanes_behind(builder, first, 1), align=8)
-        elif number == lanes:
-            builder.store(_splat(builder, value), _lanes_behind(builder, first, 0), align=8)
+            builder.store(partials, _lanes_behind(builder, first, 1, COLUMNS), align=8)
+        elif isinstance(number, Lanes):
+            builder.store(_splat(builder, value, number.width), _lanes_behind(builder, first, 0, number.width), align=8)
         else:
             builder.store(value, first, align=8)
 

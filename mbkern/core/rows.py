@@ -6,7 +6,7 @@ left. Other threads wait at *slots*, one word each:
     ABSENT    nobody is there        READY   a thread looks at the word again and again
     BUSY      it works on a job      else    the address of a job that wants to be taken
 
-Who calls `run_rows` leaves its job at slots that are ready, else at absent ones, works itself, and takes the job back
+Who calls `run_job` leaves its job at slots that are ready, else at absent ones, works itself, and takes the job back
 from slots where nobody has come for it: it waits only for threads that have begun, and after a while returns `STALLED`
 to say so; `wait_on` goes on waiting. A thread that looks is there in less than a microsecond; one that sleeps takes 0.1
 to 0.3 ms to wake, as long as 1000 states of 7 bodies. So `serve` looks for a while before it returns.
@@ -17,18 +17,20 @@ from numba import types
 from numba.extending import intrinsic
 from numpy import nan
 
-from .arguments import UNKNOWN, WORDS, call_on_lanes, call_operation, data_of, integers_at, share_memory, stack_words
+from .arguments import UNKNOWN, WORDS, call_on_lanes, call_operation, integers_at, stack_words
 from .atomics import WORD, count_up, give_way, pause, peek, poke, replace
 from .checks import OK
+from .columns import lower
 from .entry import MOST
-from .jit import checked, exact
+from .jit import c_function, checked, exact
 from .lanes import put_constants
 from .number import (
-    LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put, transposed,
+    LANES, VECTOR, accessor, all_at_most, array_at, array_of, get, lanes, lanes_at, magnitude, put, shuffled,
+    transposed, vector_of,
 )
 from .operations import LANES_BYTES
 
-# what `run_rows` returns for arrays that share memory, and when other threads are still at work on a job
+# what `run_job` returns for arrays that share memory, and when other threads are still at work on a job
 SHARED, STALLED = -1, -2
 # places in a buffer of lanes: t, codes, and from there on the arguments of the operation one by one, and its workspace
 B_T, B_CODES, B_ARGUMENTS = 0, 1, 2
@@ -37,19 +39,24 @@ SLOT, JOBS = 0, 1
 SLOT_SIZE = 8  # a cache line
 ABSENT, READY, BUSY = 0, 1, 2
 PATIENCE = 1000  # looks for the end of a job before other threads are let through
-LOOKS = 300_000  # looks for it before Python hears of it: about a tenth of a second
+LOOKS = 5_000  # looks for it before Python hears of it: milliseconds, a second on a busy machine
 # words of a job: numbers, addresses and counts
 JOB_FUNCTION, BLOCK, END, STEP, N_INPUTS, N_ARGUMENTS = 0, 1, 2, 3, 4, 5
-PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11
+PLACES, N_PLACES, VALUES, TIMES, N_TIMES, AT_CODES = 6, 7, 8, 9, 10, 11  # AT_CODES 0: nobody wants to know them
 BUFFER, BUFFER_SIZE, OWN, OWN_SIZE = 12, 13, 14, 15  # of the first thread, and bytes from one thread to the next
 NEXT, JOINED, DONE, BAD = 16, 17, 18, 19  # next row; threads that work or have, and that left; rows without a result
 CAME = 20  # helpers that took the job
 ALONE = 21  # whether the function is for one state: rows are its arguments as they are
-ARRAYS = 22  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
+N_VALUES = 22  # numbers at VALUES, of all states
+SIDE = 23  # 0, or the results are symmetric matrices of so many rows, of which lanes have the lower half
+ARRAYS = 24  # from here on of each argument: its address, numbers of a row, and rows: none, one for all states, or all
 ARRAY = 3
 JOB = ARRAYS + ARRAY * MOST  # and two words for each helper: a slot, and what was there before
 
-get4, put4 = accessor(LANES)
+TILE = 4  # numbers of a row that go to lanes together: a tile of them is LANES / TILE squares
+TILE_ROW = vector_of(TILE)
+
+get4, put4 = accessor(TILE)
 
 
 # ---- rows to lanes and back ----
@@ -84,36 +91,48 @@ def put_rows(typingctx, array, first, column, x):
     return types.void(array, types.intp, types.intp, lanes), codegen
 
 
+def _joined(builder, parts):
+    """Vectors one behind the other, as one."""
+    while len(parts) > 1:
+        places = range(2 * parts[0].type.count)
+        parts = [shuffled(builder, a, b, places) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
 @intrinsic
-def get_square(typingctx, array, first, column):
-    """Numbers column, column + 1, ... of rows first, first + 1, ..., LANES of each, as a tuple of lanes."""
+def get_tile(typingctx, array, first, column):
+    """Numbers column, column + 1, ... of rows first, first + 1, ..., TILE of each, as a tuple of lanes."""
     def codegen(context, builder, sig, args):
         pointers = [_row_pointer(context, builder, sig, args, k) for k in range(LANES)]
-        rows = [builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8) for pointer in pointers]
-        return context.make_tuple(builder, sig.return_type, transposed(builder, rows))
-    return types.UniTuple(lanes, LANES)(array, types.intp, types.intp), codegen
+        rows = [builder.load(builder.bitcast(pointer, TILE_ROW.as_pointer()), align=8) for pointer in pointers]
+        squares = [transposed(builder, rows[k:k + TILE]) for k in range(0, LANES, TILE)]
+        made = [_joined(builder, [square[k] for square in squares]) for k in range(TILE)]
+        return context.make_tuple(builder, sig.return_type, made)
+    return types.UniTuple(lanes, TILE)(array, types.intp, types.intp), codegen
 
 
 @intrinsic
-def put_square(typingctx, array, first, column, x):
+def put_tile(typingctx, array, first, column, x):
     """The way back."""
     def codegen(context, builder, sig, args):
-        columns = [builder.extract_value(args[3], k) for k in range(LANES)]
-        for k, row in enumerate(transposed(builder, columns)):
-            pointer = builder.bitcast(_row_pointer(context, builder, sig, args, k), VECTOR.as_pointer())
-            builder.store(row, pointer, align=8)
+        columns = [builder.extract_value(args[3], k) for k in range(TILE)]
+        for begin in range(0, LANES, TILE):
+            square = [shuffled(builder, c, c, range(begin, begin + TILE)) for c in columns]
+            for k, row in enumerate(transposed(builder, square)):
+                pointer = _row_pointer(context, builder, sig, args, begin + k)
+                builder.store(row, builder.bitcast(pointer, TILE_ROW.as_pointer()), align=8)
         return context.get_dummy_value()
-    return types.void(array, types.intp, types.intp, types.UniTuple(lanes, LANES)), codegen
+    return types.void(array, types.intp, types.intp, types.UniTuple(lanes, TILE)), codegen
 
 
 @exact
 def rows_to_lanes(rows, first, x, at):
     """LANES rows from `first` on to the lanes of numbers at, at + 1, ... of x."""
     n = rows.shape[1]
-    if n >= LANES:
-        for i in range(0, n - LANES, LANES):
-            put4(x, at + i, get_square(rows, first, i))
-        put4(x, at + n - LANES, get_square(rows, first, n - LANES))  # some of them for the second time
+    if n >= TILE:
+        for i in range(0, n - TILE, TILE):
+            put4(x, at + i, get_tile(rows, first, i))
+        put4(x, at + n - TILE, get_tile(rows, first, n - TILE))  # some of them for the second time
     else:
         for i in range(n):
             put(x, at + i, get_rows(rows, first, i))
@@ -123,10 +142,10 @@ def rows_to_lanes(rows, first, x, at):
 def lanes_to_rows(x, at, rows, first):
     """The way back."""
     n = rows.shape[1]
-    if n >= LANES:
-        for i in range(0, n - LANES, LANES):
-            put_square(rows, first, i, get4(x, at + i))
-        put_square(rows, first, n - LANES, get4(x, at + n - LANES))
+    if n >= TILE:
+        for i in range(0, n - TILE, TILE):
+            put_tile(rows, first, i, get4(x, at + i))
+        put_tile(rows, first, n - TILE, get4(x, at + n - TILE))
     else:
         for i in range(n):
             put_rows(rows, first, i, get(x, at + i))
@@ -147,23 +166,52 @@ def pack(rows, first, end, x, at):
 
 
 @exact
-def unpack(x, at, good, status, first, end, rows):
+def place_in_half(j, k):
+    """Where lanes have element (j, k) of a symmetric matrix."""
+    return lower(j, k) if k <= j else lower(k, j)
+
+
+@exact
+def half_to_rows(x, at, n, rows, first):
+    """The way back for symmetric matrices of n rows, of which lanes have the lower half: row by row, TILE elements at
+    once, the last of a row once more."""
+    for j in range(n):
+        if n < TILE:
+            for k in range(n):
+                put_rows(rows, first, j * n + k, get(x, at + place_in_half(j, k)))
+        for tile in range(0, n if n >= TILE else 0, TILE):
+            k = min(tile, n - TILE)
+            if k + TILE <= j + 1:
+                four = get4(x, at + lower(j, k))
+            else:
+                four = (get(x, at + place_in_half(j, k)), get(x, at + place_in_half(j, k + 1)),
+                        get(x, at + place_in_half(j, k + 2)), get(x, at + place_in_half(j, k + 3)))
+            put_tile(rows, first, j * n + k, four)
+
+
+@exact
+def unpack(x, at, good, status, first, end, side, rows):
     """The way back; NaN where there is no result. `good`: all lanes have one."""
     n = rows.shape[1]
     if good:
-        lanes_to_rows(x, at, rows, first)
+        if side > 0:
+            half_to_rows(x, at, side, rows, first)
+        else:
+            lanes_to_rows(x, at, rows, first)
         return
     for k in range(min(LANES, end - first)):
         for i in range(n):
-            rows[first + k, i] = x[at + i, k] if status[0, k] == OK else nan
+            place = place_in_half(i // side, i % side) if side > 0 else i
+            rows[first + k, i] = x[at + place, k] if status[0, k] == OK else nan
 
 
 @exact
 def put_codes(status, first, end, codes):
-    """The codes of states first, ..., end - 1; how many are not OK."""
+    """The codes of states first, ..., end - 1, if anybody wants them; how many are not OK."""
     bad = 0
     for k in range(min(LANES, end - first)):
-        codes[first + k] = int(status[0, k])
+        if codes.shape[0] > 0:
+            codes[first + k] = int(status[0, k])
         bad += status[0, k] != OK
     return bad
 
@@ -196,6 +244,12 @@ def array_of_job(words, k):
     return rows_at(words[at], words[at + 2], words[at + 1])
 
 
+@exact
+def codes_of_job(words):
+    """Where the codes of all rows go; none where nobody wants to know them."""
+    return integers_at(words[AT_CODES], words[END] if words[AT_CODES] != 0 else 0)
+
+
 @checked
 def work_on(job):
     """Take pieces of a job until none is left."""
@@ -210,7 +264,7 @@ def work_on_each(job):
     """The same for a function of one state."""
     words = integers_at(job, JOB)
     end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
-    codes, t = integers_at(words[AT_CODES], end), array_at(words[TIMES], words[N_TIMES])
+    codes, t = codes_of_job(words), array_at(words[TIMES], words[N_TIMES])
     work = words[BUFFER] + count_up(job + WORD * JOINED, 1) * words[BUFFER_SIZE]
     arguments = stack_words(16)
     placed, bad = integers_at(arguments, WORDS * MOST), 0
@@ -224,7 +278,8 @@ def work_on_each(job):
                 placed[WORDS * j + 1] = size if rows > 0 else 0
             code = call_operation(words[JOB_FUNCTION], t[row if t.shape[0] > 1 else 0], arguments, words[BLOCK], work)
             if code != OK:
-                codes[row] = code
+                if codes.shape[0] > 0:
+                    codes[row] = code
                 bad += 1
                 for j in range(inputs, count):
                     array_of_job(words, j)[row, :] = nan
@@ -237,8 +292,8 @@ def work_on_lanes(job):
     """The same for a function of LANES states."""
     words = integers_at(job, JOB)
     end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
-    codes, t = integers_at(words[AT_CODES], end), array_at(words[TIMES], words[N_TIMES])
-    n_places = words[N_PLACES]
+    codes, t = codes_of_job(words), array_at(words[TIMES], words[N_TIMES])
+    n_places, side = words[N_PLACES], words[SIDE]
     places, values = integers_at(words[PLACES], n_places), rows_at(words[VALUES], end, n_places)
     who = count_up(job + WORD * JOINED, 1)
     at, own = words[BUFFER] + who * words[BUFFER_SIZE], words[OWN] + who * words[OWN_SIZE]
@@ -247,6 +302,7 @@ def work_on_lanes(job):
     placed, place = integers_at(arguments, WORDS * MOST), B_ARGUMENTS
     for j in range(count):
         size = words[ARRAYS + ARRAY * j + 1] if words[ARRAYS + ARRAY * j + 2] > 0 else 0
+        size = lower(side, 0) if j >= inputs and side > 0 else size
         placed[WORDS * j], placed[WORDS * j + 1] = at + LANES_BYTES * place, size
         place += size
     work, bad = at + LANES_BYTES * place, 0
@@ -269,7 +325,7 @@ def work_on_lanes(job):
             if not good:
                 bad += put_codes(status, first, stop, codes)
             for j in range(inputs, count):
-                unpack(memory, place, good, status, first, stop, array_of_job(words, j))
+                unpack(memory, place, good, status, first, stop, side, array_of_job(words, j))
                 place += placed[WORDS * j + 1]
         begin = count_up(job + WORD * NEXT, step)
     count_up(job + WORD * BAD, bad)
@@ -297,12 +353,13 @@ def serve(slot, looks, jobs):
 
 
 @exact
-def leave_job(job, asked, helpers, slots, wanted):
+def leave_job(job, asked, helpers, slots, count, wanted):
     """Leave a job at slots in the state `wanted` until `helpers` are asked in all; how many that are."""
-    for i in range(slots.shape[0]):
-        slot = data_of(slots) + WORD * SLOT_SIZE * i
-        if asked < helpers and replace(slot, wanted, data_of(job)):
-            job[JOB + 2 * asked], job[JOB + 2 * asked + 1] = slot, wanted
+    left = integers_at(job, UNKNOWN)
+    for i in range(count):
+        slot = slots + WORD * SLOT_SIZE * i
+        if asked < helpers and replace(slot, wanted, job):
+            left[JOB + 2 * asked], left[JOB + 2 * asked + 1] = slot, wanted
             asked += 1
     return asked
 
@@ -310,9 +367,9 @@ def leave_job(job, asked, helpers, slots, wanted):
 @exact
 def take_back(job, asked):
     """Take a job back from where nobody has come for it; how many did come."""
-    came = 0
+    came, left = 0, integers_at(job, UNKNOWN)
     for j in range(asked):
-        came += not replace(job[JOB + 2 * j], data_of(job), job[JOB + 2 * j + 1])
+        came += not replace(left[JOB + 2 * j], job, left[JOB + 2 * j + 1])
     return came
 
 
@@ -336,101 +393,39 @@ def wait_on(job):
     return outcome(job)
 
 
-@intrinsic
-def describe(typingctx, address, arrays):
-    """Write address, columns and rows of each array of a tuple to the words at an address."""
-    def codegen(context, builder, sig, args):
-        word = ir.IntType(types.intp.bitwidth)
-        place = builder.inttoptr(args[0], word.as_pointer())
-        for k, array_type in enumerate(arrays):
-            array = context.make_array(array_type)(context, builder, builder.extract_value(args[1], k))
-            rows, columns = (builder.extract_value(array.shape, j) for j in range(2))
-            for j, number in enumerate((builder.ptrtoint(array.data, word), columns, rows)):
-                builder.store(number, builder.gep(place, [ir.Constant(word, ARRAY * k + j)]))
-        return context.get_dummy_value()
-    return types.void(types.intp, arrays), codegen
+@exact
+def meets(words, k, begin, count):
+    """Whether result k of a job shares memory with `count` numbers that begin at an address."""
+    at = ARRAYS + ARRAY * k
+    return begin < words[at] + WORD * words[at + 1] * words[at + 2] and words[at] < begin + WORD * count
 
 
 @exact
-def shares(words, inputs, count, other):
-    """Whether a result of a job shares memory with the array `other`, which is no argument of the operation."""
+def shared(words):
+    """Whether a result of a job would be written over what is to be read, or over another one."""
     found = 0
-    for k in range(inputs, count):
-        at = ARRAYS + ARRAY * k
-        begin, end = words[at], words[at] + 8 * words[at + 1] * words[at + 2]
-        found += begin < data_of(other) + 8 * other.size and data_of(other) < end
+    for k in range(words[N_INPUTS], words[N_ARGUMENTS]):
+        found += meets(words, k, words[TIMES], words[N_TIMES]) + meets(words, k, words[VALUES], words[N_VALUES])
+        for j in range(k):
+            at = ARRAYS + ARRAY * j
+            found += meets(words, k, words[at], words[at + 1] * words[at + 2])
     return found != 0
 
 
-@exact
-def run_rows(function, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-             arrays):
-    """Rows begin .. end of the results of an operation, and their codes, which are OK before. At most `helpers` help.
+@c_function(types.intp(*[types.intp] * 4))
+def run_job(job, slots, count, helpers):
+    """Do a job, all of whose words are filled in, at most with so many helpers from the `count` slots at an address.
 
-    `arrays` is a tuple of its arguments, row-major, of which the first are inputs; an input has no row, one for all
-    states, or one for each. `block` is an address. t has one number or one a row. `buffers` and `own` (the block in
-    every lane; empty unless constants vary) have a part for each thread, `job` has JOB words and two for each helper;
-    all three are for this call alone. A negative `step`: the function is for one state at a time. Returns how many rows
-    have no result, these are NaN; `SHARED` and does nothing when results would be written over what is to be read;
-    `STALLED` while other threads still write to all of these.
+    An argument of the operation has no row, one for all states, or one for each. `BUFFER` and `OWN` (the block in every
+    lane, where constants vary) have a part for each thread; behind the words of the job are two for each helper. All of
+    these are for this call alone. Codes are OK before. Returns how many rows have no result, these are NaN; `SHARED`
+    and does nothing when results would be written over what is to be read; `STALLED` while other threads still write to
+    all of these.
     """
-    count = len(arrays)
-    describe(data_of(job) + WORD * ARRAYS, arrays)
-    if share_memory(inputs, arrays) or shares(job, inputs, count, t) or shares(job, inputs, count, values):
+    words = integers_at(job, JOB)
+    if shared(words):
         return SHARED
-    job[JOB_FUNCTION], job[BLOCK], job[END], job[STEP], job[ALONE] = function, block, end, abs(step), step < 0
-    job[N_INPUTS], job[N_ARGUMENTS] = inputs, count
-    job[PLACES], job[N_PLACES], job[VALUES] = data_of(places), places.shape[0], data_of(values)
-    job[TIMES], job[N_TIMES], job[AT_CODES] = data_of(t), t.shape[0], data_of(codes)
-    job[BUFFER], job[BUFFER_SIZE] = data_of(buffers), LANES_BYTES * buffers.shape[1]
-    job[OWN], job[OWN_SIZE] = data_of(own), LANES_BYTES * own.shape[1]
-    job[NEXT], job[JOINED], job[DONE], job[BAD], job[CAME] = begin, 0, 0, 0, 0
-    asked = leave_job(job, leave_job(job, 0, helpers, slots, READY), helpers, slots, ABSENT)
-    at = data_of(job)
-    work_on(at)
-    job[CAME] = take_back(job, asked)
-    return outcome(at)
-
-
-# ---- what Python calls: for 2 to 7 arguments. One function with any number of them would take 3 us longer to call ----
-@checked
-def rows_of_2(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b):
-    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-                    (a, b))
-
-
-@checked
-def rows_of_3(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c):
-    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-                    (a, b, c))
-
-
-@checked
-def rows_of_4(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
-              d):
-    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-                    (a, b, c, d))
-
-
-@checked
-def rows_of_5(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
-              d, e):
-    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-                    (a, b, c, d, e))
-
-
-@checked
-def rows_of_6(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
-              d, e, g):
-    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-                    (a, b, c, d, e, g))
-
-
-@checked
-def rows_of_7(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers, a, b, c,
-              d, e, g, h):
-    return run_rows(f, block, inputs, places, values, t, codes, begin, end, step, buffers, own, job, slots, helpers,
-                    (a, b, c, d, e, g, h))
-
-
-ROWS = {2: rows_of_2, 3: rows_of_3, 4: rows_of_4, 5: rows_of_5, 6: rows_of_6, 7: rows_of_7}
+    asked = leave_job(job, leave_job(job, 0, helpers, slots, count, READY), helpers, slots, count, ABSENT)
+    work_on(job)
+    words[CAME] = take_back(job, asked)
+    return outcome(job)

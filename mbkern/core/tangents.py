@@ -19,7 +19,7 @@ from .columns import get_element, put_columns, put_element, width
 from .jit import inline, kernel
 from .jacobian_columns import COLUMN_ROW, TILE
 from .layout import ALIGNMENT, N_NODES, NV, get3, get33, get_pair, put3, put33, put_pair
-from .number import LANES, get, put, whole
+from .number import COLUMNS, get, put, whole
 from .spatial import ZERO6, add6, axpy6, dot6
 from .variations import (
     D_BEFORE, D_DAMPING, D_DRIFT, D_F, D_IMPULSE, D_LAST, D_LOAD, D_PIVOT, D_RATE_LOAD, D_S, D_SPIN, D_START, D_SWAY,
@@ -60,7 +60,7 @@ def lanes_size(block):
 @inline
 def tangents_size(block):
     """Numbers of the workspace so far."""
-    return lanes_begin(block) + LANES * lanes_size(block) + ALIGNMENT
+    return lanes_begin(block) + COLUMNS * lanes_size(block) + ALIGNMENT
 
 
 @inline

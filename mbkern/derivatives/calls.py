@@ -45,6 +45,8 @@ class Derivatives:
         run(t, out, q, p): the matrix of `jacobian_rhs` without wrenches, the quick way.
     new : type
         What it becomes.
+    last : Jacobian
+        Of the last matrix that was given as `out`, which serves for all that are written there.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Derivatives:
         self.model, self.system, self.new = system.model, system, Jacobian
         self._runs, self._run_with, self._need_momenta = runs, run_with, need_momenta
         self._vector_runs: dict[str, Callable[..., Any]] = {}
+        self.last = Jacobian(np.empty((0, 0)))
 
     @cached_property
     def run(self) -> Callable[..., Array]:

@@ -1,8 +1,8 @@
-"""Derivatives of models with constraints: the same equations on dual numbers, LANES directions at a time.
+"""Derivatives of models with constraints: the same equations on dual numbers, COLUMNS directions at a time.
 
 The right-hand side of a model with constraints is defined for all (q, p), and so are its derivatives; along directions
 that keep the constraints they are those of the motion on them. Nothing is differenced: :mod:`mbkern.core.constrained`
-runs on numbers that are a value and LANES partial derivatives.
+runs on numbers that are a value and COLUMNS partial derivatives.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .jacobian import AccelerationDerivatives, Jacobian
 if TYPE_CHECKING:
     from ..system import System
 
-LANES = 4  # directions of a dual number, those of :mod:`mbkern.core.number`
+COLUMNS = 4  # directions of a dual number, those of :mod:`mbkern.core.number`
 _joints, _layout = plain.load("joints"), plain.load("layout")
 
 
@@ -85,13 +85,13 @@ class ConstrainedDerivatives(Derivatives):
         force, force_q = self._loads(q, t, tau, wrench)
         nv = model.nv
         columns = np.empty((2 * nv, 3 * nv))
-        for first in range(0, 3 * nv, LANES):
+        for first in range(0, 3 * nv, COLUMNS):
             dq, dp, dtau = (_units(first - part * nv, nv) for part in range(3))
             work = self._duals(t)
             results = self._call(_RIGHT_SIDE, work, self._moved(q, dq), _dual(p, dp),
                                  _dual(force, dtau + force_q @ dq), (model.nq, nv), t)
             at = places.speeds_at(self.system.block)
-            count = min(LANES, 3 * nv - first)
+            count = min(COLUMNS, 3 * nv - first)
             columns[:nv, first:first + count] = work[at:at + nv, 0, 1:1 + count]
             columns[nv:, first:first + count] = results[1][:, 0, 1:1 + count]
         matrix = columns[:, :2 * nv]
@@ -128,11 +128,11 @@ class ConstrainedDerivatives(Derivatives):
         force, force_q = self._loads(q, t, tau, wrench)
         nv = model.nv
         columns = np.empty((nv, 3 * nv))
-        for first in range(0, 3 * nv, LANES):
+        for first in range(0, 3 * nv, COLUMNS):
             dq, du, dtau = (_units(first - part * nv, nv) for part in range(3))
             results = self._call(_ACCELERATIONS, self._duals(t), self._moved(q, dq), _dual(u, du),
                                  _dual(force, dtau + force_q @ dq), (nv, nv), t)
-            count = min(LANES, 3 * nv - first)
+            count = min(COLUMNS, 3 * nv - first)
             columns[:, first:first + count] = results[0][:, 0, 1:1 + count]
         parts = [np.ascontiguousarray(columns[:, k * nv:(k + 1) * nv]) for k in range(3)]
         if out is not None:
@@ -159,7 +159,7 @@ class ConstrainedDerivatives(Derivatives):
         made: System = lazy.module("system").System(lazy.module("derivatives.constrained").tree_of(self.model))
         return made
 
-    # ---- dual numbers: (n, 1, 1 + LANES), a value and its derivatives --------------------------------------------
+    # ---- dual numbers: (n, 1, 1 + COLUMNS), a value and its derivatives --------------------------------------------
     @cached_property
     def _engine(self) -> Callable[..., None]:
         with lazy.module("waits").task("jacobian_rhs"):
@@ -188,15 +188,15 @@ class ConstrainedDerivatives(Derivatives):
         code = lazy.module("core.drives").evaluate_drives(block, t, values)
         if code:
             raise explain.singular(self.model, block, values, t)
-        work = np.zeros((values.size, 1, 1 + LANES))
+        work = np.zeros((values.size, 1, 1 + COLUMNS))
         first, count = int(_layout.drive_values(block, 0)), int(block[L.N_DRIVES]) * L.DRIVE_VALUES
         work[first:first + count, 0, 0] = values[first:first + count]
         return work
 
     def _moved(self, q: Array, directions: Array) -> Array:
-        """q with its derivatives along LANES unit tangents."""
-        made, rate = _dual(q, np.zeros((q.size, LANES))), np.empty(q.size)
-        for k in range(LANES):
+        """q with its derivatives along COLUMNS unit tangents."""
+        made, rate = _dual(q, np.zeros((q.size, COLUMNS))), np.empty(q.size)
+        for k in range(COLUMNS):
             _joints.put_rates(self.system.block, q, np.ascontiguousarray(directions[:, k]), 0, rate)
             made[:, 0, 1 + k] = rate
         return made
@@ -204,7 +204,7 @@ class ConstrainedDerivatives(Derivatives):
     def _call(self, action: int, work: Array, q: Array, x: Array, tau: Array, sizes: tuple[int, int], t: float
               ) -> tuple[Array, Array]:
         """Both results of an action of the engine."""
-        out = tuple([np.zeros((size, 1, 1 + LANES)) for size in sizes])
+        out = tuple([np.zeros((size, 1, 1 + COLUMNS)) for size in sizes])
         block = self._block
         self._engine(action, block.ctypes.data, work.ctypes.data, q.ctypes.data, x.ctypes.data, tau.ctypes.data,
                      out[0].ctypes.data, out[1].ctypes.data)
@@ -226,16 +226,16 @@ _RIGHT_SIDE, _ACCELERATIONS = 1, 2  # actions of :mod:`mbkern.core.constrained`
 
 
 def _units(first: int, n: int) -> Array:
-    """Columns `first` to `first` + LANES - 1 of the n x n unit matrix; zero where there is none."""
-    columns = np.zeros((n, LANES))
-    for k in range(LANES):
+    """Columns `first` to `first` + COLUMNS - 1 of the n x n unit matrix; zero where there is none."""
+    columns = np.zeros((n, COLUMNS))
+    for k in range(COLUMNS):
         if 0 <= first + k < n:
             columns[first + k, k] = 1.0
     return columns
 
 
 def _dual(x: Array, derivatives: Array) -> Array:
-    """Dual numbers of values and derivatives along LANES directions."""
-    made = np.empty((x.size, 1, 1 + LANES))
+    """Dual numbers of values and derivatives along COLUMNS directions."""
+    made = np.empty((x.size, 1, 1 + COLUMNS))
     made[:, 0, 0], made[:, 0, 1:] = x, derivatives
     return made

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import cabi
+from ..errors import StateError
 from ..inputs import Array
-from .handle import ODE_TYPE
+from ..model.checks import show
+from .handle import ODE_TYPE, CFunc
 
 if TYPE_CHECKING:
     from scipy import LowLevelCallable
 
-    from .handle import CFunc
+
+def _checked(f: CFunc) -> CFunc:
+    if not isinstance(f, CFunc):
+        raise StateError(f"f: expected a C function of a system (system.cfunc), got {show(f)}")
+    return f
 
 
 def low_level_callable(f: CFunc) -> LowLevelCallable:
@@ -31,7 +37,7 @@ def low_level_callable(f: CFunc) -> LowLevelCallable:
     """
     from scipy import LowLevelCallable
 
-    user = ctypes.c_void_p(f.user)
+    user = ctypes.c_void_p(_checked(f).user)
     user._cfunc = f  # type: ignore[attr-defined]  # the callable holds `user`, and so the memory
     return LowLevelCallable(ODE_TYPE(f.address), user)
 
@@ -60,7 +66,7 @@ def cffi_pointers(f: CFunc, ffi: Any = None) -> tuple[Any, Any]:
         from cffi import FFI
 
         ffi = FFI()
-    function = ffi.cast("void (*)(double, const double *, double *, void *)", f.address)
+    function = ffi.cast("void (*)(double, const double *, double *, void *)", _checked(f).address)
     return function, ffi.cast("void *", int(f.user_data))
 
 
@@ -77,6 +83,7 @@ def sundials_address(f: CFunc) -> int:
     >>> mb.embed.sundials_address(mb.System(mb.zoo.chain(3)).cfunc) > 0
     True
     """
+    _checked(f)
     return int(cabi.ode_sundials.address)
 
 
@@ -92,4 +99,4 @@ def cyrk_arguments(f: CFunc) -> tuple[int, Array]:
     >>> args.shape
     (1,)
     """
-    return int(cabi.ode_cyrk.address), np.array([float(f.user)])
+    return int(cabi.ode_cyrk.address), np.array([float(_checked(f).user)])

@@ -16,13 +16,13 @@ from ..core import constants as L
 from ..errors import ExportError, MbkernError
 from ..inputs import configuration, vector
 from ..integrate.events import Event, as_events
-from ..model.checks import show
+from ..model.checks import pair, show
 from ..system import System
 from ..workspace import places
 from . import linking
 from .fmi.description import description
 from .fmi.variables import Interface, interface
-from .library import Maker, check_momenta, frame_names, has_jacobian, prefix_of
+from .library import Maker, check_momenta, frame_names, has_jacobian, place_named, prefix_of
 from .parameters import Setting, settings
 from .targets import Target, target_named
 
@@ -88,7 +88,7 @@ def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str
     check_momenta(system, "fmu")
     if not isinstance(version, str) or version not in VERSIONS:
         raise ExportError(f"version: expected one of {', '.join(VERSIONS)}, got {show(version)}")
-    file, model = Path(path), system.model
+    file, model = place_named(path, "export.fmu"), system.model
     if file.suffix != ".fmu":
         raise ExportError(f"path: expected a file name that ends in .fmu, got {file.name!r}")
     prefix, goal = prefix_of(file.stem), target_named(target)
@@ -131,10 +131,7 @@ def _start(system: System, start: Any) -> list[float]:
                               "state, start=(q, p)") from None
     if start is None:
         return [*model.neutral().tolist(), *[0.0] * model.nv]
-    try:
-        q, p = start
-    except (TypeError, ValueError):
-        raise ExportError(f"start: expected (q, p), got {show(start)}") from None
+    q, p = pair(start, "start", "(q, p)", ExportError)
     q, p = configuration(q, model, "start q"), vector(p, "start p", model.speed_names)
     if model.constraints:
         system.check_consistent(q, p, 0.0, ("start q", "start p"))

@@ -16,14 +16,14 @@ import numpy as np
 from .. import __version__, files, lazy
 from ..core import constants as L
 from ..core.jit import SOURCE_STAMP
-from ..errors import ExportError, ExportWarning
+from ..errors import ExportError, ExportWarning, FileError
 from ..inputs import Array
 from ..methods import CONSTRAINED_ACCELERATION, INVERTING_METHODS, acceleration_named
-from ..model.checks import several, show
+from ..model.checks import flag, several, show
 from ..model.constraints import UserRows
 from ..model.drives import Function as FunctionDrive
 from ..model.model import Model
-from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, TAU, Operation, P, Q, result, with_nearest
+from ..operations import CONSTRAINT_OPERATIONS, FLOW, OPERATIONS, TAU, Operation, P, Q, result, side_of, with_nearest
 from ..system import System
 from ..system_batches import OF_TREES
 from ..system_operations import AXES
@@ -145,7 +145,7 @@ def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), tar
     """
     if not isinstance(system, System):
         raise ExportError(f"system: expected a System, got {type(system).__name__}; mb.System(model) makes one")
-    place = Path(path)
+    place, batch = place_named(path, "export.library"), flag(batch, "batch", ExportError)
     goal = target_named(target)
     made = Maker(system, prefix_of(place.name), goal, chosen_operations(operations, system.model), batch,
                  settings(system.model, parameters))
@@ -162,6 +162,18 @@ def check_momenta(system: System, what: str) -> None:
     if system.binding.method.variable != "p":
         raise ExportError(f"{what}: the state of method {system.method!r} is (q, u); expected a method with the state "
                           '(q, p), such as System(model, "emh-ldl")')
+
+
+def place_named(path: Any, who: str) -> Path:
+    """Where to write; the folder is there: what takes long to make would be lost."""
+    place = Path(files.named(path, who))
+    try:
+        there = place.parent.is_dir()
+    except (OSError, ValueError):  # no name for the system
+        there = False
+    if not there:
+        raise FileError(f"{who}: cannot write {show(str(path))}: there is no such folder; make it first")
+    return place
 
 
 def prefix_of(name: str) -> str:
@@ -308,7 +320,7 @@ class Maker:
             rows = lazy.module("export.kernels.batches").rows
             self.needed = max(self.needed, lanes_memory(operation, sizes, self.work_size))
             self.wrappers.batch(of_batch(operation, name, model), operation, self._piece(compiled.lanes),
-                                self._piece(rows), sizes)
+                                self._piece(rows), sizes, side_of(operation, model))
 
     def _put_jacobian_of_loops(self, sizes: Sequence[int]) -> None:
         loops, model = lazy.module("export.kernels.loops"), self.model

@@ -17,7 +17,7 @@ from ..model.checks import flag
 from ..system import System
 from ..workspace.binding import drives_of
 from . import linking
-from .library import Maker, check_momenta, chosen_operations, prefix_of
+from .library import Maker, check_momenta, chosen_operations, place_named, prefix_of
 from .targets import Target, target_named
 
 SOURCE = Path(__file__).with_name("casadi_external.c")
@@ -68,7 +68,8 @@ def casadi(system: System, path: Any = None, *, target: str = "native", products
         import casadi as library
     except ImportError as error:
         raise ExportError(f"casadi: the package is not there ({error}): pip install casadi") from None
-    place = Path(tempfile.mkdtemp(prefix="mbkern-casadi-")) / "mbkern_rhs" if path is None else Path(path)
+    place = Path(tempfile.mkdtemp(prefix="mbkern-casadi-")) / "mbkern_rhs" if path is None else (
+        place_named(path, "export.casadi"))
     name = prefix_of(place.name)
     compiler = linking.compiler(goal)
     if not compiler:

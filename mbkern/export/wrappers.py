@@ -194,8 +194,9 @@ class Wrappers:
                 builder.call(self._no_result, [pointer, count])
         builder.ret(code)
 
-    def batch(self, function: Function, operation: Operation, symbol: str, rows: str, sizes: Sequence[int]) -> None:
-        """For many states: the words of a job (:mod:`mbkern.core.rows`)."""
+    def batch(self, function: Function, operation: Operation, symbol: str, rows: str, sizes: Sequence[int],
+              side: int) -> None:
+        """For many states: the words of a job (:mod:`mbkern.core.rows`), `side` among them."""
         made, builder = self.begin(function)
         count, t, *arrays, out_codes, work = made.args
         n_inputs = len(operation.inputs)
@@ -223,6 +224,7 @@ class Wrappers:
         put(R.N_TIMES, 1)
         put(R.AT_CODES, builder.ptrtoint(out_codes, _word))
         put(R.BUFFER, memory)
+        put(R.SIDE, side)
         for k, (pointer, size) in enumerate(zip(arrays, sizes, strict=True)):
             address = builder.ptrtoint(pointer, _word)
             there = builder.icmp_unsigned("!=", address, word(0))

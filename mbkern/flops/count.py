@@ -30,7 +30,7 @@ from .. import inputs, plain
 from ..errors import MethodError
 from ..inputs import Array
 from ..methods import STATE_METHODS
-from ..model.checks import show
+from ..model.checks import show, word
 from ..model.model import Model
 from ..system import System
 from ..textbook import ACCELERATIONS
@@ -169,6 +169,7 @@ def count(
     t = inputs.time(t)
     forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
     if level == "textbook":
+        word(method, "method", ("auto", *TEXTBOOK, *ACCELERATIONS), MethodError)
         if method in ACCELERATIONS:
             return _textbook_of_speeds(model, method, q, p, t, forces)
         return _textbook(model, "emh-ldl" if method == "auto" else method, q, p, t, forces)
@@ -202,9 +203,6 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
 
 
 def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
-    if not isinstance(name, str) or name not in TEXTBOOK:
-        names = ", ".join([*TEXTBOOK, *ACCELERATIONS])
-        raise MethodError(f"method: expected one of {names} at the textbook level, got {show(name)}")
     ledger = Ledger()
     qdot, pdot = textbook_rhs(model, q, p, t, tau if tau.size else None, name, ledger=ledger)
     covers = COVERED.get(name, TO_PDOT)

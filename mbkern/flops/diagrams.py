@@ -7,6 +7,7 @@ execute, and measured times.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,22 +17,24 @@ from typing import Any
 
 import numpy as np
 
+from .. import files
 from ..errors import MbkernError, ModelError
 from ..methods import METHODS
 from ..model import joint as joints
 from ..model.builder import WORLD, ModelBuilder
-from ..model.checks import show
+from ..model.checks import several, show, whole, word
 from ..model.joint import Joint
 from ..model.model import Model
 from .count import count
 from .table1 import ENGLISH, RUSSIAN, formulas, structure
-from .timing import best_times, evaluation
+from .timing import best_times, evaluation, spent
 
 SOURCES = ("table1-en", "table1-ru", "textbook", "counted", "measured")
 LETTERS = {"EMH": "E", "DAH": "D", "HZU": "H", "ERA": "E", "TSP": "D", "OSP": "H",
            "emh-ldl": "E", "dah": "D", "hzu": "H", "dah-ldl": "D", "hzu-ldl": "H"}
 COLOURS = {"E": "#4c78a8", "D": "#f2b44d", "H": "#72b779"}
 SMALL = [2, 3, 4, 5]  # four values give a cubic polynomial
+MOST_BODIES = 10_000  # of a chain, and chains
 ISOLINES = (5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000)
 _TITLES = {"table1-en": "formulas, English", "table1-ru": "formulas, Russian",
            "textbook": "printed algorithms, executed",
@@ -62,9 +65,7 @@ def _freedoms(n: Any) -> int:
 
 
 def _size(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ModelError(f"{what}: expected a whole number, at least 1, got {show(value)}")
-    return int(value)
+    return whole(value, what, 1, MOST_BODIES)
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,7 @@ def selection_map(
     n, columns, rows = _freedoms(n), _size(max_length, "max_length"), _size(max_chains, "max_chains")
     if not isinstance(source, str) or source not in SOURCES:
         raise ModelError(f"source: expected one of {', '.join(SOURCES)}, got {show(source)}")
+    spent(seconds)
     if joint is None:
         joint = joint_of(n)
     elif joints.as_joint(joint).nv != n:
@@ -323,7 +325,7 @@ def first_cheaper(left: str, right: str, n: int, limit: int = 200) -> int | None
     """
     _freedoms(n)
     for name in (left, right):
-        if name not in (*ENGLISH, *RUSSIAN):
+        if not isinstance(name, str) or name not in (*ENGLISH, *RUSSIAN):
             raise ModelError(f"formula: expected one of {', '.join((*ENGLISH, *RUSSIAN))}, got {show(name)}")
     for N in range(1, _size(limit, "limit") + 1):
         values = formulas(structure(range(-1, N - 1), [n] * N))
@@ -360,7 +362,8 @@ def selection_figure(
     """
     plt = pyplot()
     maps = []
-    for source in sources:
+    target = None if path is None else Path(files.named(path, "selection_figure"))
+    for source in several(sources, "sources"):
         maps.append(selection_map(n, max_length, max_chains, source, joint))
         if progress is not None:
             progress(len(maps))
@@ -372,6 +375,10 @@ def selection_figure(
         one.plot(ax)
     for ax in axes.flat[len(maps):]:
         ax.remove()
-    if path is not None:
-        figure.savefig(path, dpi=120)
+    if target is not None:
+        kinds = figure.canvas.get_supported_filetypes()
+        kind = word(target.suffix[1:].lower(), "selection_figure: path: its ending", kinds)
+        picture = io.BytesIO()
+        figure.savefig(picture, format=kind, dpi=120)
+        files.write(target, picture.getvalue(), "selection_figure")
     return figure

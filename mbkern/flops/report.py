@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..methods import METHODS
+from ..model.checks import flag
 from ..model.model import Model
 from ..textbook import METHODS as TEXTBOOK
 from .count import Counted, count
 from .table1 import model_structure, table1
-from .timing import evaluation_times
+from .timing import evaluation_times, spent
 
 # the formulas that speak about a method: English and Russian paper
 PRINTED = {
@@ -179,7 +180,8 @@ def report(model: Model, measure: bool = True, seconds: float = 0.05) -> Report:
     invertible = all(body.mass > 0.0 and _positive(body.inertia) for body in model.body_specs)
     names = [name for name in dict.fromkeys((*TEXTBOOK, *METHODS)) if invertible or not name.startswith("hzu")]
     kernels = tuple(name for name in names if name in METHODS)
-    times = evaluation_times(model, kernels, seconds) if measure else {}
+    seconds = spent(seconds)
+    times = evaluation_times(model, kernels, seconds) if flag(measure, "measure") else {}
     rows = []
     for name in names:
         english, russian = (printed.get(key) for key in PRINTED.get(name, ("", "")))

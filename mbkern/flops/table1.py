@@ -98,7 +98,7 @@ def structure(parents: Sequence[int], dofs: Sequence[int]) -> Structure:
 def _whole(values: Sequence[int], what: str) -> tuple[int, ...]:
     try:
         return tuple(index(x) for x in values)
-    except TypeError:
+    except Exception:  # of any kind: the values are asked
         raise ModelError(f"{what}: expected whole numbers, one a body, got {checks.show(values)}") from None
 
 
@@ -111,6 +111,8 @@ def formulas(tree: Structure) -> dict[str, int]:
     >>> formulas(structure([-1, 0, 1, 2], [3, 1, 1, 1]))["EMH"]
     3893
     """
+    if not isinstance(tree, Structure):
+        raise ModelError(f"tree: expected what structure(parents, dofs) gives, got {checks.show(tree)}")
     all_six = dict.fromkeys(FORMULAS, 0)  # six times the count: the fractions of the formulas are sixths
     for k, n, m, eta, theta, tau in zip(*tree, strict=True):
         cubic, paths = 2 * n**3 + 117 * n**2, 2 * eta**3 + 51 * eta**2

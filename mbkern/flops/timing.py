@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ..errors import ModelError
 from ..inputs import Array
+from ..model.checks import number
 from ..model.model import Model
 from ..system import System
 from .repeated import Repeated
@@ -14,9 +16,18 @@ from .repeated import Repeated
 ROUNDS = 30  # short ones: a round that no other process interrupts is likely among them
 FEWEST = 3  # of a call that takes longer than all its rounds should
 LONG = 2e-3  # seconds: a longer call does not notice whether its data are in the caches
+LONGEST = 3600.0  # seconds to spend
 
 
 Name = TypeVar("Name", bound=Hashable)
+
+
+def spent(seconds: Any) -> float:
+    """Seconds that may be spent on a measurement."""
+    value = number(seconds, "seconds")
+    if not 0.0 < value <= LONGEST:
+        raise ModelError(f"seconds: expected a positive number, at most {LONGEST:g}, got {value:g}")
+    return value
 
 
 def best_times(calls: Mapping[Name, Callable[[], object]], seconds: float = 0.05) -> dict[Name, float]:

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
-from ..model.arrays import too_large
-from ..model.checks import show
+from ..model.arrays import numbers
 from .kernels.dense import evaluate_dense
 
 
@@ -28,12 +27,7 @@ def interpolated(dense: DenseOutput | None, t: ArrayLike, begin: float, end: flo
     """The times asked for, and the states at them as rows; `first` is the state of a run without a step."""
     if dense is None:
         raise IntegrationError("sol(t): the run kept no dense output; call simulate(..., dense=True)")
-    try:
-        times = np.array(t, dtype=float)
-    except MemoryError:
-        raise too_large(t, "sol(t)") from None
-    except Exception:  # of any kind: the value itself may do the converting
-        raise StateError(f"sol(t): expected a time or a list of times, got {show(t)}") from None
+    times = numbers(t, "sol(t)", "a time or a list of times")
     if times.ndim > 1:
         raise StateError(f"sol(t): expected a time or a list of times, got shape {times.shape}")
     flat = np.atleast_1d(times)

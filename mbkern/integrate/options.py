@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import MethodError, StateError
 from ..inputs import Array
 from ..inputs import numbers as numbers_of
-from ..model.checks import number, show
+from ..model.checks import number, pair, show
 from .kernels import plan as P
 
 MOST = 2**53  # steps, crossings
@@ -67,10 +67,8 @@ def integrator_named(name: Any) -> Integrator:
 
 def interval(value: Any) -> tuple[float, float]:
     """Two different finite times."""
-    try:
-        begin, end = value
-    except (TypeError, ValueError):
-        raise StateError(f"t_span: expected two times (begin, end), got {show(value)}") from None
+    begin, end = value if type(value) is tuple and len(value) == 2 else pair(
+        value, "t_span", "two times (begin, end)", StateError)
     if type(begin) is type(end) is float and begin != end and math.isfinite(end - begin):
         return begin, end
     t0, t1 = number(begin, "t_span[0]", StateError), number(end, "t_span[1]", StateError)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import IntegrationError
+from ..errors import IntegrationError, StateError
+from ..model.checks import several, show
 
 if TYPE_CHECKING:
     from ..batch.solution import BatchSolution
@@ -21,8 +22,9 @@ BAND = (0.05, 0.95)  # quantiles between which the states of a larger one are
 def plot_run(solution: Solution, coordinates: Any, axes: Any) -> Any:
     """See `Solution.plot`."""
     model = solution.system.model
-    above, below = _new_axes(2) if axes is None else axes
-    for j in _chosen(model, coordinates):
+    chosen = _chosen(model, coordinates)
+    above, below = _own_axes(axes, 2)
+    for j in chosen:
         above.plot(solution.t, solution.q[:, j], label=model.coordinate_names[j], linewidth=1)
     _label(above, model, solution.integrator)
     H = solution.energy().hamiltonian
@@ -36,8 +38,9 @@ def plot_batch(batch: BatchSolution, coordinates: Any, axes: Any) -> Any:
     """See `BatchSolution.plot`."""
     q = batch.trajectories("plot()")
     model = batch.system.model
-    (above,) = _new_axes(1) if axes is None else (axes,)
-    for j in _chosen(model, coordinates):
+    chosen = _chosen(model, coordinates)
+    (above,) = _own_axes(axes, 1)
+    for j in chosen:
         if len(batch) <= FEW:
             lines = above.plot(batch.t, q[:, :, j].T, linewidth=1, alpha=0.7)
             for line in lines:
@@ -59,7 +62,29 @@ def _chosen(model: Model, coordinates: Any) -> list[int]:
     """Places of the coordinates that were asked for."""
     if coordinates is None:
         return list(range(min(SHOWN, model.nq)))
-    return [model.index(c) if isinstance(c, str) else int(c) for c in coordinates]
+    return [_place(model, c) for c in several(coordinates, "coordinates", StateError)]
+
+
+def _place(model: Model, coordinate: Any) -> int:
+    """The place of a coordinate by its name or number."""
+    if isinstance(coordinate, str):
+        return model.index(coordinate)
+    if not isinstance(coordinate, int | np.integer) or isinstance(coordinate, bool) or not (
+            -model.nq <= coordinate < model.nq):
+        raise StateError(f"coordinates: expected names, or whole numbers below {model.nq}, got {show(coordinate)} "
+                         "among them")
+    return int(coordinate) % model.nq
+
+
+def _own_axes(axes: Any, rows: int) -> Any:
+    """The axes to draw in, one below the other; new ones for None."""
+    if axes is None:
+        return _new_axes(rows)
+    given = axes.ravel() if isinstance(axes, np.ndarray) else axes if isinstance(axes, list | tuple) else (axes,)
+    if len(given) != rows or not all(hasattr(one, "plot") for one in given):
+        raise StateError(f"axes: expected {'matplotlib axes' if rows == 1 else f'{rows} matplotlib axes'}, got "
+                         f"{show(axes)}")
+    return given
 
 
 def _new_axes(rows: int) -> Any:

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline
 from ..embed.handle import CFunc
 from ..errors import IntegrationError, StateError
 from ..inputs import Array
-from ..model.arrays import real_array
+from ..model.arrays import numbers
 
 if TYPE_CHECKING:
     from .solution import Solution
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def states(solution: Solution, t: ArrayLike) -> tuple[Array, Array]:
     """See `Solution.resample`: the times, and (q, p) or (q, u) at them as rows, whichever the run has."""
-    times = real_array(t, "resample(t)", (np.size(t),), "a list of times").copy()
+    times = numbers(t, "resample(t)", "a list of times").copy()
+    if times.ndim != 1:
+        raise StateError(f"resample(t): expected a list of times, got shape {times.shape}")
     own = solution.t
     onward = np.sign(own[-1] - own[0]) if own.size else 1.0
     if not (np.diff(times) * onward > 0.0).all():

@@ -89,7 +89,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     if code == P.FINISHED and run.writes_steps_only and not (model.constraints or frame.loss):
         t, y = run.steps
         solution = Solution(system, method.name, t, y, "finished", reached(t_end), run.counts, [], None, loads, t_end)
-        give_back(system, run, loads)
+        give_back(system, run, loads, lost=False)
         return solution
     record = Record()
     outcome = go_on(run, record, code, bar, controller)
@@ -164,13 +164,16 @@ def lend(system: System, method: Integrator, wrenches: bool, gauge: str = "reset
     return run
 
 
-def give_back(system: System, run: Run, loads: Loads | None = None) -> None:
-    """Keep the memory of a run for another one; `loads`: what acted in it, if that is known."""
+def give_back(system: System, run: Run, loads: Loads | None = None, lost: bool = True) -> None:
+    """Keep the memory of a run for another one; `loads`: what acted in it, if that is known; `lost`: perhaps digits."""
     if run.problem.size <= KEPT:
         run.let_go()
-        if loads is not UNLOADED or run.problem.alive.loss:
+        if loads is not UNLOADED or (lost and run.problem.alive.loss):
             run.problem.alive.unload()
-        system.binding.runs.setdefault(run.key, []).append(run)
+        idle = system.binding.runs.get(run.key)
+        if idle is None:
+            idle = system.binding.runs.setdefault(run.key, [])
+        idle.append(run)
 
 
 def _kind_of_run(system: System, method: Integrator, wrenches: bool, gauge: str, project: bool) -> str:

@@ -68,7 +68,7 @@ class Stepper:
         self._own_tau = tau is not None
         with task("stepper", system):
             self._compile(system, tau, wrench, relative, absolute)
-        self._ready = False
+        self._open(False)
         self._nq, self._nv = system.model.nq, system.model.nv
 
     def _compile(self, system: System, tau: Any, wrench: Any, relative: float, absolute: Array) -> None:
@@ -79,18 +79,26 @@ class Stepper:
         self._run.num[P.STEP_SIZE] = self.step_size
         self._counter = P.DONE if adaptive else P.ACCEPTED  # of steps since `reset`
         self._address, self._hold = self._run.address, entries.compiled(stepping.hold)
-        self._advance, self._advance_with = self._quick(False), self._quick(True)
+        self._few = self._quick(False), self._slowly if self._own_tau else self._quick(True)
 
     def _quick(self, tau: bool) -> Callable[..., tuple[Array, Array]]:
         """A few steps as a built-in function, quick(n, None) or quick(n, None, tau)."""
         if not interpreter.known():
-            return lambda n, out, tau=None: self._step_general(n, tau)
+            return self._slowly
         nq, nv = self.system.model.nq, self.system.model.nv
         shapes = [(0, (nv,)), (1, (nq,)), (2, (nv,))]
         made: Callable[..., tuple[Array, Array]] = builtin.function(
             stepping.advance.address, shapes if tau else shapes[1:], int(tau), self._go_on,
             lambda: self._address, releases=self._run.problem.alive.array.size > LONG)
         return made
+
+    def _slowly(self, n: Any, out: None, tau: Any = None) -> tuple[Array, Array]:
+        return self._step_general(n, tau)
+
+    def _open(self, ready: bool) -> None:
+        """Let `step` go the quick way from now on, or say that there is no state yet."""
+        self._ready = ready
+        self._advance, self._advance_with = self._few if ready else (self._slowly, self._slowly)
 
     def __repr__(self) -> str:
         where = f"t = {self.t:g} s" if self._ready else "not started"
@@ -139,7 +147,7 @@ class Stepper:
         """
         run, num = self._run, self._run.num
         y, t = state(self.system, q, p), inputs.time(t)
-        self._ready = False
+        self._open(False)
         run.rewind()
         run.place(y)
         num[P.T] = num[P.T0] = num[P.LEG_BEGIN] = t
@@ -147,7 +155,7 @@ class Stepper:
             num[P.H], num[P.ERROR_OLD] = 0.0, P.FIRST_ERROR
             num[P.T_END] = num[P.LEG_END] = t + self.step_size
         self._fail_if(run.start())
-        self._ready = True
+        self._open(True)
 
     def step(self, n: int = 1, tau: Any = None) -> tuple[Array, Array]:
         """Advance by n steps and return the new (q, p), or (q, u) where that is the state of the method.
@@ -174,11 +182,8 @@ class Stepper:
         >>> bool(p[0] > 0.009)
         True
         """
-        if n.__class__ is int and 0 < n <= FEW and self._ready:
-            if tau is None:
-                return self._advance(n, None)
-            if not self._own_tau:
-                return self._advance_with(n, None, tau)
+        if n.__class__ is int and 0 < n <= FEW:
+            return self._advance(n, None) if tau is None else self._advance_with(n, None, tau)
         return self._step_general(n, tau)
 
     def _go_on(self, code: int, n: int, out: None, tau: Any = None) -> tuple[Array, Array]:
@@ -244,5 +249,5 @@ def _restored(system: System, made_of: tuple[Any, ...], memory: tuple[Any, ...] 
         run = stepper._run
         run.plan[P.NFEV:P.AT_NUM], run.num[:], run.work[:] = counters, num, work
         run.plan[P.NEWTON] = run.plan[P.FACTORED] = 0  # Newton's matrices stay behind
-        stepper._ready = True
+        stepper._open(True)
     return stepper

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..callbacks import wants_speeds
 from ..core.checks import OK
@@ -16,8 +17,13 @@ from ..workspace.frame import make_frame
 from .kernels import work as kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..model.model import Model
     from .solution import Solution
+
+ACCURACY = 1e-8  # of all that is done, summed up: errors of the integrals below that are not worth more steps
+MOST_STEPS, SHORTER = 20, 4  # how many times those of the run, and what steps that are too long are divided by
 
 
 class Loads(NamedTuple):
@@ -94,21 +100,44 @@ def work_along(solution: Solution) -> Work:
         raise IntegrationError("work(): the forces of this run are not known: they came from a controller in Python, "
                                "or it is a state of a batch with a force function, or was read from a file that does "
                                "not have their work")
-    m = solution.t.size
-    out = np.zeros((m, kernels.KINDS))
-    if m > 1:
-        y = np.hstack((solution.q, solution.p))
-        frame = make_frame(system, acting.tau, acting.wrench)
-        block = system.njit()[1]  # writeable, as everywhere: another type would compile all kernels again
-        rhs = METHODS["emh-ldl"].native_for(block).address
-        code = kernels.work_along(frame.address, frame.user, rhs, block, driven(system.model), solution.t,
-                                  y.reshape(-1), _parts(solution), np.zeros(kernels.VECTORS * y.shape[1]),
-                                  np.zeros((7, kernels.ERROR)), np.zeros(3), out.reshape(-1), system.work())
+    t, y, parts = solution.t, np.hstack((solution.q, solution.p)), _parts(solution)
+    frame = make_frame(system, acting.tau, acting.wrench)
+    block, work = system.njit()[1], system.work()  # writeable, as everywhere: another type would compile kernels again
+    rhs, drives = METHODS["emh-ldl"].native_for(block).address, driven(system.model)
+    x, powers, energies = np.zeros(kernels.VECTORS * y.shape[1]), np.zeros((7, kernels.ERROR)), np.zeros(3)
+
+    def integrals(begin: int, end: int, parts: NDArray[np.int64]) -> Array:
+        """The rows from output `begin` to `end`, the first of them zero."""
+        out = np.zeros((end - begin, kernels.KINDS))
+        code = kernels.work_along(frame.address, frame.user, rhs, block, drives, t[begin:end], y[begin:end].reshape(-1),
+                                  parts, x, powers, energies, out.reshape(-1), work)
         if code != OK:
             raise IntegrationError("work(): the right-hand side has no value somewhere between the outputs: "
                                    f"{CODES[code][1] if code < len(CODES) else 'several reasons'}")
-    loads, dampers, drives, error = np.ascontiguousarray(out.T)
-    return Work(loads, dampers, drives, float(error.max(initial=0.0)))
+        return out
+
+    out = _refined(integrals, integrals(0, t.size, parts), parts) if t.size > 1 else np.zeros((t.size, kernels.KINDS))
+    loads, dampers, by_drives, error = np.ascontiguousarray(out.T)
+    return Work(loads, dampers, by_drives, float(error.max(initial=0.0)))
+
+
+def _refined(integrals: Callable[[int, int, NDArray[np.int64]], Array], out: Array, parts: NDArray[np.int64]) -> Array:
+    """Rows of work whose errors are small, or are not to be had with `MOST_STEPS` times as many steps.
+
+    Outputs may be far apart where a run took many short steps, at a stop or at a stick: there its average step is too
+    long. The steps between two such outputs become shorter and shorter.
+    """
+    rows = np.diff(out, axis=0)
+    goal = ACCURACY / len(rows) * np.abs(rows[:, :kernels.ERROR]).sum()
+    left = MOST_STEPS * int(parts.sum())
+    changed = False
+    for i in np.argsort(-rows[:, kernels.ERROR]).tolist():
+        n = int(parts[i])
+        while rows[i, kernels.ERROR] > goal and left > SHORTER * n:
+            n *= SHORTER
+            left -= n
+            rows[i], changed = integrals(i, i + 2, np.array([n], np.int64))[1], True
+    return np.vstack((out[:1], np.cumsum(rows, axis=0))) if changed else out
 
 
 def driven(model: Model) -> bool:

@@ -65,10 +65,8 @@ def load_mjcf(path_or_xml: str | bytes | PathLike[str], *, armature: Armature = 
     >>> model.coordinate_names  # doctest: +SKIP
     ('swing',)
     """
-    if armature not in ("keep", "drop"):
-        raise ModelError(f"load_mjcf: armature must be 'keep' or 'drop', got {checks.show(armature)}")
-    if equality not in ("keep", "drop"):
-        raise ModelError(f"load_mjcf: equality must be 'keep' or 'drop', got {checks.show(equality)}")
+    checks.word(armature, "load_mjcf: armature", ("keep", "drop"))
+    checks.word(equality, "load_mjcf: equality", ("keep", "drop"))
     theirs, mujoco = _compiled(path_or_xml)
     return _Reader(theirs, mujoco, armature, equality).model()
 

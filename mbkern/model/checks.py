@@ -46,6 +46,8 @@ INERTIA_ROUND_OFF = 1e-12
 BODY_SIZE, MANY_BODIES = 4000, 100_000
 #: More than any description of a machine has in one place; they would become Python floats of 24 bytes.
 MANY_NUMBERS = 10_000_000
+#: Letters of a value in a message.
+LONGEST_TEXT = 200
 
 _SEEDS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
@@ -58,6 +60,8 @@ def show(value: object) -> str:
         text = reprlib.repr(value.tolist())
     else:
         text = reprlib.repr(value)
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[:LONGEST_TEXT]} ..."
     return text if isinstance(value, int | float | str | list | tuple | None) else f"{text} ({type(value).__name__})"
 
 
@@ -112,6 +116,13 @@ def count(value: Any, what: str, meaning: str = "a whole number", most: int = 2*
     return int(value)
 
 
+def whole(value: Any, what: str, least: int, most: int, error: type[MbkernError] = ModelError) -> int:
+    """A whole number from `least` to `most`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise error(f"{what}: expected a whole number from {least} to {most}, got {show(value)}")
+    return int(value)
+
+
 def bodies(value: Any, what: str, meaning: str = "the number of bodies") -> int:
     """So many bodies as fit into memory."""
     n = count(value, what, meaning)
@@ -128,6 +139,25 @@ def flag(value: Any, what: str, error: type[MbkernError] = ModelError) -> bool:
     if value is not True and value is not False and not isinstance(value, np.bool_):
         raise error(f"{what}: expected True or False, got {show(value)}")
     return bool(value)
+
+
+def pair(value: Any, what: str, meaning: str, error: type[MbkernError] = ModelError) -> tuple[Any, Any]:
+    """Two values, one after the other."""
+    try:
+        if isinstance(value, set | frozenset | dict | str):  # which is the first?
+            raise TypeError
+        first, second = value
+    except Exception:  # of any kind: the value itself is asked
+        raise error(f"{what}: expected {meaning}, got {show(value)}") from None
+    return first, second
+
+
+def word(value: Any, what: str, known: Iterable[str], error: type[MbkernError] = ModelError) -> str:
+    """One of a few words."""
+    known = tuple(known)
+    if not isinstance(value, str) or value not in known:
+        raise error(f"{what}: expected {' or '.join(map(repr, known))}, got {show(value)}")
+    return value
 
 
 def generator(seed: Any) -> np.random.Generator:

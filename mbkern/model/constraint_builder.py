@@ -275,8 +275,8 @@ class ConstraintBuilder:
         ----------
         f : njit function
             f(t, q, a, b) fills a (rows, nv) and b (rows), which are zero before; q is the whole configuration. Use
-            + - * / **, comparisons, `abs`, `min`, `max`, and sqrt, exp, log, sin, cos, tan, their inverses, sinh, cosh,
-            tanh, atan2 and hypot of `math` or `numpy`, number by number. An `mb.analytic.Constraints` does as well.
+            ``+ - * / **``, comparisons, `abs`, `min`, `max`, and sqrt, exp, log, sin, cos, tan, their inverses, sinh,
+            cosh, tanh, atan2 and hypot of `math` or `numpy`, number by number. An `mb.analytic.Constraints` does, too.
         rows : int
             How many there are.
         position : njit function, optional
@@ -337,7 +337,7 @@ class ConstraintBuilder:
             try:
                 terms = tuple([(checks.label(other, "terms"), tuple([checks.number(c, "terms") for c in numbers]))
                                for other, numbers in entry["terms"]])
-            except (TypeError, ValueError):
+            except Exception:  # of any kind: the values are asked
                 terms = ()
             if not terms or any(len(numbers) < 2 for _, numbers in terms):
                 raise ModelError(f"{who}: terms: expected pairs of a name and two or more coefficients, got "

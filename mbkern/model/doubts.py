@@ -125,7 +125,8 @@ def _largest_inertia(nodes: NDArray[np.float64]) -> list[float]:
     parent, slides = nodes[:, L.PARENT].astype(int).tolist(), list(map(_slides, nodes))
     squares = (0.5 * np.abs(nodes[:, [L.INERTIA, L.INERTIA + 3, L.INERTIA + 5]].sum(axis=1))).tolist()  # of m |x|^2
     offset = np.linalg.norm(nodes[:, L.PLACE_RHO:L.PLACE_RHO + 3], axis=1)
-    carried = (np.sqrt(nodes[:, L.SUBTREE_MASS]) * np.maximum(offset, 1e-300)).tolist()  # infinite times 0 is none
+    mass = np.maximum(np.sqrt(nodes[:, L.SUBTREE_MASS]), 1e-300)
+    carried = (mass * np.maximum(offset, 1e-300)).tolist()  # infinite times 0 is none
     for i in range(len(squares) - 1, -1, -1):
         k = parent[i]
         if k >= 0:  # roots of sums of squares obey the triangle inequality

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mbkern import lazy
-from mbkern.errors import FrozenError
+from mbkern.errors import FrozenError, ModelError
 from mbkern.lazy import cached_property
 from mbkern.model import checks
 from mbkern.model.arrays import frozen
@@ -108,6 +108,11 @@ class Model(Tables, Names, Files):
         if isinstance(body_specs, Columns):
             columns = body_specs
         else:
+            if not isinstance(name, str) or not isinstance(body_specs, tuple) or not all(
+                    [isinstance(body, Body) for body in body_specs]):
+                raise ModelError("Model: expected a name and bodies as ModelBuilder.build makes them, got "
+                                 f"{checks.show(name)} and {checks.show(body_specs)}; use ModelBuilder")
+            gravity = checks.vector3(gravity, "gravity")
             columns = columns_of(body_specs)
             self.__dict__["body_specs"] = body_specs
         dofs, sizes = columns.counts("nv"), columns.counts("nq")

@@ -129,7 +129,8 @@ def from_dict(data: Any) -> Model:
 def _model(data: Any, joint_from: Callable[[Any, str], Joint]) -> Model:
     head = _fields(data, "model", ("format", "version", "name", "gravity", "bodies"),
                    ("frames", "visuals", "constraints"))
-    if head["format"] != FORMAT or head["version"] != VERSION:
+    known = isinstance(head["format"], str) and isinstance(head["version"], int)
+    if not known or head["format"] != FORMAT or head["version"] != VERSION:
         raise ModelError(
             f"model: expected format {FORMAT!r} version {VERSION}, "
             f"got {checks.show(head['format'])} version {checks.show(head['version'])}"

@@ -39,7 +39,7 @@ def _filled(model: Model, what: str, given: Any, rest: NDArray[np.float64], plac
             names = {**places, **model._body_index}
             hint = near(name, names) if isinstance(name, str) else ""
             raise StateError(f"{what}: model {model.name!r} has no coordinate or body named {show(name)}.{hint}")
-        numbers = arrays.real_array(np.atleast_1d(value), f"{what}[{name!r}]", (size,),
-                                    "one number" if size == 1 else f"{size} numbers")
-        rest[at:at + size] = numbers
+        meaning = "one number" if size == 1 else f"{size} numbers"
+        own = arrays.numbers(value, f"{what}[{name!r}]", meaning)
+        rest[at:at + size] = arrays.real_array(own if own.ndim else own[None], f"{what}[{name!r}]", (size,), meaning)
     return rest

@@ -71,7 +71,8 @@ class Varied:
     def __getitem__(self, rows: slice) -> Varied:
         """Some of the states."""
         if not isinstance(rows, slice):
-            raise TypeError(f"expected a slice such as varied[10:20], got {rows!r}; varied.model_of(i) is one machine")
+            raise ModelError(f"expected a slice such as varied[10:20], got {checks.show(rows)}; varied.model_of(i) is "
+                             "one machine")
         return Varied(self.model, {body: {name: array[rows] for name, array in change.items()}
                                    for body, change in self._changes.items()},
                       None if self._gravity is None else self._gravity[rows])
@@ -110,6 +111,7 @@ class Varied:
         >>> mb.zoo.pipelayer().vary(body="boom", mass=[700.0, 900.0]).model_of(1).bodies[3].mass
         np.float64(900.0)
         """
+        i = checks.whole(i, "model_of(i), the number of a state", -self.count, self.count - 1)
         specs = list(self.model.body_specs)
         for body, change in self._changes.items():
             specs[body] = specs[body]._replace(**{name: _plain(array[i]) for name, array in change.items()})

@@ -108,6 +108,8 @@ def momenta(blocks: Records, qdot: ArrayLike) -> tuple[Array, Array, Array]:
     qdot = _finite(_vector(qdot, "qdot", n), "qdot")
     p, v, mu = np.empty(n), np.empty((N, 6)), np.empty((N, 6))
     motion.momenta(blocks, qdot, p, v, mu)
+    if not all(np.isfinite(x).all() for x in (p, v, mu)):
+        raise fault(blocks, checked.OVERFLOW, 0)
     return p, v, mu
 
 
@@ -136,10 +138,9 @@ def _number(method: Any) -> int:
 
 
 def _vector(x: Any, what: str, n: int) -> Array:
-    if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == (n,) and x.flags.carray:
+    if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (n,) and x.flags.carray:
         return x
-    array = inputs.real_array(x, what, (n,), f"{n} real numbers, one a dof")
-    return np.require(array, np.float64, ["C", "A", "W"])
+    return inputs.real_array(x, what, (n,), f"{n} real numbers, one a dof")
 
 
 def _finite(x: Array, what: str) -> Array:

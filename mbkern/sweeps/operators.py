@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import StateError
-from ..inputs import Array
+from ..inputs import Array, real_array
+from ..model.checks import show
 from .calls import momenta
 from .kernels import checked
 from .records import Records, check, fault
@@ -234,10 +235,9 @@ def multipliers(blocks: Records, wrench: ArrayLike) -> tuple[list[Array], list[A
     >>> forces, _ = mb.sweeps.multipliers(blocks, system.reactions(q, p))
     """
     blocks = check(blocks)
-    x = np.asarray(wrench, float)
-    if x.shape != (len(blocks), 6) or not np.isfinite(x).all():
-        raise StateError(f"wrench: expected finite numbers of shape {(len(blocks), 6)}, got shape {x.shape}"
-                         + ("" if x.shape != (len(blocks), 6) else " with numbers that are not finite"))
+    x = real_array(wrench, "wrench", (len(blocks), 6), "finite numbers")
+    if not np.isfinite(x).all():
+        raise StateError(f"wrench: expected finite numbers, got {show(x)}")
     Z = []
     for row in blocks:
         left, _, _ = np.linalg.svd(row["A"][:, :row["dofs"]])

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..core import records as R
 from ..errors import ModelError, SingularInertiaError, StateError
-from ..model.checks import show
+from ..model.arrays import refuse_masked
+from ..model.checks import bodies, show
 from .kernels import checked
 
 Records = NDArray[np.void]
@@ -45,16 +46,16 @@ def zeros(n: int) -> Records:
     >>> blocks["parent"].tolist(), blocks["A"].shape
     ([-1, 0, 1], (3, 6, 6))
     """
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise ModelError(f"n: expected the number of bodies, got {show(n)}")
-    blocks = np.zeros(int(n), BLOCK)
-    blocks["parent"] = np.arange(-1, int(n) - 1)
+    n = bodies(n, "n")
+    blocks = np.zeros(n, BLOCK)
+    blocks["parent"] = np.arange(-1, n - 1)
     blocks["C"] = np.eye(6)
     return blocks
 
 
 def array_of(blocks: Any) -> Records:
     """A caller's array in the form that compiled code takes; what it holds is not looked at."""
+    refuse_masked(blocks, "blocks")
     if not isinstance(blocks, np.ndarray):
         raise ModelError("blocks: expected a record array of mb.sweeps.BLOCK (mb.sweeps.zeros, "
                          f"System.block_records), got {show(blocks)}")

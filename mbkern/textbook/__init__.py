@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import inputs
-from ..errors import MethodError, ModelError
+from ..errors import MethodError, ModelError, StateError
 from ..inputs import Array
 from ..model.checks import show
 from ..model.model import Model
@@ -111,7 +111,8 @@ def rhs(
     qdot, v, mu = METHODS[method](state.tree, state.split(p), state.tree.vr)
     speeds = np.concatenate(qdot).astype(float)
     pdot = momentum_rates(state.tree, mu, lambda i: state.momentum_matrix(i, v[i], speeds))
-    return state.configuration_rates(speeds), np.concatenate(pdot).astype(float) + state.joint_forces(speeds, forces)
+    rates = np.concatenate(pdot).astype(float) + state.joint_forces(speeds, forces)
+    return _finite("p", state.configuration_rates(speeds), rates)
 
 
 def accelerations(
@@ -146,7 +147,14 @@ def accelerations(
     q, u, forces = _state(model, q, u, "u", tau)
     state = State(model, q, inputs.time(t), ledger)
     udot, R = ACCELERATIONS[method](state, u, forces)
-    return np.concatenate(udot).astype(float), np.array(R).astype(float)
+    return _finite("u", np.concatenate(udot).astype(float), np.array(R).astype(float))
+
+
+def _finite(name: str, first: Array, second: Array) -> tuple[Array, Array]:
+    """Both results, unless a number has overflowed on the way to them."""
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise StateError(f"{name}, tau: the result is not finite, they are too large for this machine")
+    return first, second
 
 
 def _known(method: str, table: Mapping[str, object]) -> None:

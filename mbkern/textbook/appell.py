@@ -15,16 +15,20 @@ Reactions follow from the accelerations. The compiled kernel: :mod:`mbkern.core.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from ..accuracy import LOSS_LIMIT
+from ..errors import AccuracyWarning
 from ..inputs import Array
 from .algebra import Numbers, cross, ltdl, plus, rigid, rigid_times, solve_lower, solve_upper, to_child, to_parent
 from .newton_euler import MOTION, motions, omega_times
 from .tree import State, Vectors
 
 PROBES, WEIGHT, SOLVE = "probes", "weight", "solve"
+PROBED_ROUNDING = 4.0 * 2.0**-52  # of S, in the sum of four of them that gives a diagonal entry of A
 
 
 def accelerations(state: State, u: Array, tau: Array) -> tuple[Vectors, Vectors]:
@@ -81,6 +85,7 @@ def accelerations(state: State, u: Array, tau: Array) -> tuple[Vectors, Vectors]
     with line(SOLVE, "A udot = Q - H"):
         L, D = ltdl(A)
         udot = solve_lower(L, solve_upper(L, Q - H, unit=True) / D, unit=True)
+    _warn([S0, *ones], D)
     with line(SOLVE, "R"):
         a = motion(udot)
         R = [rigid_times(bodies[i], a[i]) + omega_times(v[i], rigid_times(bodies[i], v[i])) - tree.F[i]
@@ -90,6 +95,16 @@ def accelerations(state: State, u: Array, tau: Array) -> tuple[Vectors, Vectors]
             if k >= 0:
                 R[k] = R[k] + to_parent(tree.C[i], R[i])
     return [udot[part] for part in state.parts], R
+
+
+def _warn(S: list[Any], D: Numbers) -> None:
+    """Say so where the differences of S have few digits left: its rounding error over the smallest pivot of A."""
+    largest, smallest = max(abs(float(s)) for s in S), float(np.abs(D.astype(float)).min(initial=np.inf))
+    if not PROBED_ROUNDING * largest <= LOSS_LIMIT * smallest:
+        warnings.warn(f"textbook appell: the energy of accelerations is {largest:.1e}, so its differences at unit "
+                      f"accelerations are known to {PROBED_ROUNDING * largest:.0e}, the coefficients A, whose "
+                      f"smallest pivot is {smallest:.1e}, not much better, and the accelerations wrong; use another "
+                      'method, such as "newton-euler-ldl"', AccuracyWarning, stacklevel=4)
 
 
 def energy(body: tuple[Any, Numbers, Numbers], om: Numbers, w: Numbers, eps: Numbers) -> Any:

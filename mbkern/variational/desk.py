@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import lazy
 from ..core import constants as L
-from ..core.number import LANES
+from ..core.number import COLUMNS
 from ..errors import MethodError, ModelError
 from ..inputs import Array
 from ..lazy import cached_property
@@ -77,7 +77,7 @@ class Desk:
         nq, nv = model.nq, model.nv
         n = nq + nv
         sizes = lazy.module("_plain_core.tangents")
-        slot = (sizes.lanes_begin(block) + LANES * sizes.lanes_size(block) + 15) // 8 * 8
+        slot = (sizes.lanes_begin(block) + COLUMNS * sizes.lanes_size(block) + 15) // 8 * 8
         matrices = n * n + 4 * nv * n + 4 * nv * nv if model.quaternion_offsets.size else 0
         scratch = 2 * n + nv * (n + nv) + max(4 * nv * columns, matrices, 4 * nv)
         acting = bool(block[L.HAS_WRENCH]) if wrenches is None else wrenches

@@ -3,7 +3,7 @@
     f(q + sum of e_k d_k, ...) = f(q, ...) + sum of e_k (df/dq) d_k        e_k e_l = 0
 
 His source is compiled once more, with vectors of the core's dual numbers (:mod:`mbkern.core.number`) in the place of
-arrays; LANES partial derivatives come out of one call. What a function may do with its numbers is in
+arrays; COLUMNS partial derivatives come out of one call. What a function may do with its numbers is in
 :mod:`mbkern.chain_rule`. Numbers are read and written one by one; expressions of whole arrays do not compile, and the
 user is told.
 """
@@ -17,7 +17,7 @@ from numba.extending import intrinsic, lower_cast, models, overload, overload_at
 
 from ..callbacks import name_of, wants_speeds
 from ..chain_rule import teach
-from ..core.number import LANES, VECTOR, Dual, chained, get, put, value_of
+from ..core.number import COLUMN_VECTOR, COLUMNS, Dual, chained, get, put, value_of
 from ..errors import StateError
 
 
@@ -27,7 +27,7 @@ from ..errors import StateError
 def _constant(context, builder, source, target, x):
     value = context.cast(builder, x, source, types.float64)
     pair = builder.insert_value(ir.Constant(context.get_data_type(target), ir.Undefined), value, 0)
-    return builder.insert_value(pair, ir.Constant(VECTOR, [0.0] * LANES), 1)
+    return builder.insert_value(pair, ir.Constant(COLUMN_VECTOR, [0.0] * COLUMNS), 1)
 
 
 # ---- operators and functions ----
@@ -52,7 +52,7 @@ class Duals(types.Type):
     """Numba type of a vector of dual numbers."""
 
     def __init__(self):
-        super().__init__(name=f"duals{LANES}")
+        super().__init__(name=f"duals{COLUMNS}")
 
 
 duals = Duals()
@@ -67,7 +67,7 @@ class _DualsModel(models.StructModel):
 
 @intrinsic
 def as_duals(typingctx, numbers):
-    """Numbers (n, 1, 1 + LANES) as a vector."""
+    """Numbers (n, 1, 1 + COLUMNS) as a vector."""
     def codegen(context, builder, sig, args):
         context.nrt.incref(builder, NUMBERS, args[0])
         return builder.insert_value(ir.Constant(context.get_value_type(duals), ir.Undefined), args[0], 0)
@@ -127,7 +127,7 @@ def _shape(vector):
 @njit
 def with_values(x):
     """Dual numbers with these values and no partials."""
-    numbers = np.zeros((x.shape[0], 1, 1 + LANES))
+    numbers = np.zeros((x.shape[0], 1, 1 + COLUMNS))
     for k in range(x.shape[0]):
         numbers[k, 0, 0] = x[k]
     return numbers
@@ -161,8 +161,8 @@ def derivative_by_duals(f):
     def put_partials(t, q, p, u, moved, out, by_moved):
         """The derivatives by the numbers of `moved`, which is one of q, p and u."""
         n = moved.shape[0]
-        for first in range(0, n, LANES):
-            end = min(n, first + LANES)
+        for first in range(0, n, COLUMNS):
+            end = min(n, first + COLUMNS)
             for k in range(first, end):
                 moved[k, 0, 1 + k - first] = 1.0
             out[:] = 0.0

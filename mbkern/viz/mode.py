@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs, lazy
+from .. import files, inputs, lazy
 from ..errors import StateError
-from ..model.checks import show
+from ..model.checks import number, show, whole
 from .picture import film, film_kind
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PICTURES = 36  # of a swing
 FPS = 24
+MOST_SWINGS = 1000
 
 
 def animate_mode(system: System, q: ArrayLike, modes: Modes, k: int = 0, out: str | PathLike[str] | None = None, *,
@@ -59,23 +60,25 @@ def animate_mode(system: System, q: ArrayLike, modes: Modes, k: int = 0, out: st
     >>> rest = system.equilibrium([0.1, 0.1, 0.1])
     >>> _ = mb.viz.animate_mode(system, rest.q, system.modes(rest.q), 0, "mode.gif")  # doctest: +SKIP
     """
-    model = system.model
+    model = inputs.system(system).model
     place = inputs.configuration(q, model)
-    count = modes.shapes.shape[1] if getattr(modes, "shapes", None) is not None else -1
-    if count < 0 or modes.shapes.shape[0] != model.nv:
+    shapes = getattr(modes, "shapes", None)
+    count = shapes.shape[1] if isinstance(shapes, np.ndarray) and shapes.ndim == 2 else -1
+    if count < 0 or shapes.shape[0] != model.nv:
         raise StateError(f"modes: expected what system.modes(q) gives for this model, got {show(modes)}")
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 0 <= k < count:
-        raise StateError(f"k: expected the number of a mode from 0 to {count - 1}, got {show(k)}")
-    if not (isinstance(swings, int) and swings > 0 and np.isfinite(amplitude) and amplitude > 0.0):
-        raise StateError(f"amplitude and swings must be positive, got {show(amplitude)} and {show(swings)}")
+    k = whole(k, "k, the number of a mode", 0, count - 1, StateError)
+    swings = whole(swings, "swings", 1, MOST_SWINGS, StateError)
+    amplitude = number(amplitude, "amplitude", StateError)
+    if amplitude <= 0.0:
+        raise StateError(f"amplitude: expected a positive number, got {amplitude:g}")
     kind = film_kind("animate_mode", out)
     moved = lazy.module("derivatives.linear").moved
     phases = np.linspace(0.0, 2.0 * np.pi * swings, PICTURES * swings + 1)
-    steps = amplitude * np.real(modes.shapes[:, k, None] * np.exp(1j * phases)).T
+    steps = amplitude * np.real(shapes[:, k, None] * np.exp(1j * phases)).T
     Q = np.array([moved(model, place, step) for step in steps])
     t = np.arange(len(phases)) / FPS
     if kind == ".html":
         page = lazy.module("viz.viewer").viewer(model, t, Q)
-        page.save(str(out))
+        page.save(files.named(out, "animate_mode"))
         return page
     return film(model, t, Q, out, FPS, dpi, frames, com, view)

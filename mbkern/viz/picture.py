@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs, lazy
+from .. import files, inputs, lazy
 from ..errors import MethodError
+from ..model import checks
 from ..model.checks import show
 from ..model.model import Model
 from . import scene as scenes
@@ -25,6 +27,8 @@ CAP_RINGS = 3  # rings of a half sphere
 LIGHT = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
 LABELS = {"revolute": "rotation", "prismatic": "translation", "ball": "ball", "com": "centre of mass"}
 FRAMES_PER_SECOND = 25
+MOST_PICTURES = 100_000  # of a film, and a second of it
+MOST_DOTS = 5_000  # an inch
 TRIANGLES = 16_000  # of all meshes: matplotlib sorts and paints them one by one
 
 
@@ -107,21 +111,27 @@ def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: 
     >>> solution = mb.System(model).simulate(model.neutral(), [0, 0, 0], (0, 2))
     >>> _ = viz.animate(solution, "chain.gif")  # doctest: +SKIP
     """
-    if not (isinstance(fps, int) and fps > 0 and speed > 0.0):
-        raise MethodError(f"animate: fps must be a positive integer and speed positive, got {show(fps)}, {show(speed)}")
-    if film_kind("animate", out) == ".html":
+    if not isinstance(solution, lazy.module("integrate.solution").Solution):
+        raise MethodError(f"animate: expected a Solution (System.simulate), got {show(solution)}")
+    kind = film_kind("animate", out)
+    fps = checks.whole(fps, "animate: fps", 1, MOST_PICTURES, MethodError)
+    seconds = checks.number(speed, "animate: speed", MethodError) / fps
+    if kind == ".html":
         page = lazy.module("viz.viewer").viewer(solution)
-        page.save(str(out))
+        page.save(out)
         return page
-    t, q = resampled(solution, speed / fps)
+    t, q = resampled(solution, seconds)
     return film(solution.system.model, t, q, out, fps, dpi, frames, com, view)
 
 
 def film_kind(who: str, out: Any) -> str:
     """The ending of the file to write, or nothing; an error where it cannot be written."""
-    kind = "" if out is None else Path(out).suffix.lower()
-    if kind not in ("", ".mp4", ".gif", ".html"):
-        raise MethodError(f"{who}: out must end in .mp4, .gif or .html, got {show(str(out))}")
+    if out is None:
+        kind = ""
+    else:
+        kind = Path(files.named(out, who)).suffix.lower()
+        if kind not in (".mp4", ".gif", ".html"):
+            raise MethodError(f"{who}: out must end in .mp4, .gif or .html, got {show(str(out))}")
     if kind != ".html":
         _matplotlib(who)
         from matplotlib import animation
@@ -137,6 +147,7 @@ def film(model: Model, t: Array, q: Array, out: Any, fps: int, dpi: int, frames:
     from matplotlib import animation
 
     kind = "" if out is None else Path(out).suffix.lower()
+    dpi = checks.whole(dpi, "dpi", 1, MOST_DOTS, MethodError)
     scene = scenes.build(model, q, t, TRIANGLES)
     canvas = _Canvas(scene, None, frames=frames, com=com, names=False, legend=False, view=view)
     clock = canvas.axes.text2D(0.02, 0.95, "", transform=canvas.axes.transAxes, family="monospace")
@@ -147,10 +158,12 @@ def film(model: Model, t: Array, q: Array, out: Any, fps: int, dpi: int, frames:
         return ()
 
     made = animation.FuncAnimation(canvas.axes.figure, step, frames=len(t), interval=1000 / fps, blit=False)
-    if kind == ".mp4":
-        made.save(str(out), writer=animation.FFMpegWriter(fps=fps, bitrate=2400), dpi=dpi)
-    elif kind == ".gif":
-        made.save(str(out), writer=animation.PillowWriter(fps=fps), dpi=dpi)
+    if kind:
+        writer = animation.FFMpegWriter(fps=fps, bitrate=2400) if kind == ".mp4" else animation.PillowWriter(fps=fps)
+        with tempfile.TemporaryDirectory(prefix="mbkern-") as folder:
+            whole = Path(folder) / f"film{kind}"
+            made.save(str(whole), writer=writer, dpi=dpi)
+            files.write(out, whole.read_bytes(), "animate")
     return made
 
 
@@ -159,7 +172,11 @@ def resampled(solution: Solution, step: float) -> tuple[Array, Array]:
     t, q = solution.t, solution.q
     if t.size == 0:
         raise MethodError("the solution has no states to show")
-    count = max(int(np.floor(abs(t[-1] - t[0]) / step * (1.0 + 1e-12))) + 1, 1)
+    pictures = abs(t[-1] - t[0]) / step if step > 0.0 else np.inf
+    if not pictures < MOST_PICTURES:
+        raise MethodError(f"speed and fps: a film of {pictures:.3g} pictures for {abs(t[-1] - t[0]):g} s of motion; "
+                          f"give a positive speed, such that there are at most {MOST_PICTURES:g}")
+    count = max(int(np.floor(pictures * (1.0 + 1e-12))) + 1, 1)
     times = t[0] + np.sign(t[-1] - t[0]) * step * np.arange(count)
     times = np.clip(times, min(t[0], t[-1]), max(t[0], t[-1]))
     if solution.dense:
@@ -192,6 +209,9 @@ class _Canvas:
     def __init__(self, scene: Scene, axes: Any, frames: bool, com: bool, names: bool, legend: bool,
                  view: tuple[float, float]) -> None:
         _matplotlib("draw")
+        frames, com, names, legend = (checks.flag(value, f"draw: {word}", MethodError) for word, value in (
+            ("frames", frames), ("com", com), ("names", names), ("legend", legend)))
+        view = checks.vector(view, "draw: view", 2)
         from matplotlib.colors import to_rgb
         from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 

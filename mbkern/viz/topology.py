@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import MethodError
 from ..model.body import WORLD
-from ..model.checks import show
+from ..model.checks import flag, show
 from ..model.model import Model
 from .picture import _matplotlib
 
@@ -46,13 +46,15 @@ def plot_tree(model: Model, *, axes: Any = None, names: bool | None = None) -> A
         raise MethodError(f"plot_tree: {model.n_bodies} bodies are too many to draw; at most {MOST_BODIES}")
     _matplotlib("plot_tree")
     x, y = layout(model)
-    names = model.n_bodies <= 60 if names is None else names
+    names = model.n_bodies <= 60 if names is None else flag(names, "plot_tree: names", MethodError)
     depth, width = int(x.max()), float(np.ptp(y))
     if axes is None:
         from matplotlib import pyplot
 
         size = min(3.2 + (1.9 if names else 0.5) * depth, 26.0), min(1.6 + (0.5 if names else 0.22) * width, 26.0)
         axes = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+    elif not hasattr(axes, "annotate"):
+        raise MethodError(f"plot_tree: axes: expected matplotlib axes, got {show(axes)}")
     for i, parent in enumerate(model.parents.tolist()):
         x0, y0 = (x[parent], y[parent]) if parent >= 0 else (0.0, y[-1])
         bend = (x0 + x[i]) / 2

@@ -24,6 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import files, lazy
 from ..errors import MethodError, StateError
+from ..model import checks
+from ..model.arrays import numbers
 from ..model.checks import show
 from ..model.model import Model
 from . import scene as scenes
@@ -62,7 +64,7 @@ class Viewer:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the page to a file that any browser opens."""
         target = Path(files.named(path, "Viewer.save"))
-        files.write(target, self.html.encode("utf-8"), "Viewer.save")
+        files.write(target, self.html.encode("utf-8", "replace"), "Viewer.save")
         return target
 
     def open(self) -> Path:
@@ -155,10 +157,12 @@ def viewer(shown: Any, t: Any = None, q: Any = None, *, path: str | PathLike[str
     >>> viz.viewer(model, t=[0, 1], q=[[0, 0, 0], [0.5, 0, 0]])
     Viewer: ... MB page; .save(path), .open(), or the last line of a notebook cell
     """
-    for word, value, known in (("theme", theme, ("auto", "light", "dark")),
-                               ("layout", layout, ("auto", "side", "ghosts"))):
-        if not isinstance(value, str) or value not in known:
-            raise MethodError(f"viewer: {word} must be one of {', '.join(map(repr, known))}, got {show(value)}")
+    checks.word(theme, "viewer: theme", ("auto", "light", "dark"), MethodError)
+    checks.word(layout, "viewer: layout", ("auto", "side", "ghosts"), MethodError)
+    autoplay, forces = (checks.flag(value, f"viewer: {word}", MethodError) for word, value in (
+        ("autoplay", autoplay), ("forces", forces)))
+    if title is not None and not isinstance(title, str):
+        raise MethodError(f"viewer: title: expected a text, got {show(title)}")
     if isinstance(shown, Model):
         runs = [_own_run(shown, t, q)]
     else:
@@ -166,10 +170,12 @@ def viewer(shown: Any, t: Any = None, q: Any = None, *, path: str | PathLike[str
             path = t
         runs = _runs(shown, forces)
     if names is not None:
-        if len(names) != len(runs):
-            raise MethodError(f"viewer: expected {len(runs)} names, got {show(names)}")
-        for run, name in zip(runs, names, strict=True):
-            run.name = str(name)
+        words = [names] if isinstance(names, str) else names
+        if not isinstance(words, list | tuple) or len(words) != len(runs) or not all(
+                isinstance(word, str) for word in words):
+            raise MethodError(f"viewer: names: expected {len(runs)} names, got {show(names)}")
+        for run, name in zip(runs, words, strict=True):
+            run.name = name
     data = _data(runs, title, autoplay, theme, layout)
     page = _template()
     for mark, text in (
@@ -192,10 +198,7 @@ def _own_run(model: Model, t: Any, q: Any) -> _Run:
     """Times and configurations that somebody hands over."""
     if t is None or q is None:
         raise MethodError("viewer: with a Model, give the times t (m,) and the configurations q (m, nq)")
-    try:
-        times, states = np.array(t, dtype=np.float64), np.array(q, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise StateError("viewer: t and q must be numbers") from None
+    times, states = (numbers(value, f"viewer: {name}", "numbers").copy() for name, value in (("t", t), ("q", q)))
     if times.ndim != 1 or not times.size or not np.isfinite(times).all() or np.any(np.diff(times) < 0.0):
         raise StateError(f"viewer: t must be finite rising times of shape (m,), got shape {times.shape}")
     if states.shape != (times.size, model.nq) or not np.isfinite(states).all():

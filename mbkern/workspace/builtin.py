@@ -11,16 +11,23 @@ a twentieth of a microsecond. Of the operation, the arrays and their shapes it l
     ANY_SIZE    whether the shape of a result depends on the inputs: then Python makes it when none is given
     RELEASES    whether other threads of Python may go on meanwhile: to hand over to them takes 0.05 us
     NAMED       address of a class of named tuples that the numbers of the one result are handed out as, or 0
+    KEEPS, TURN whether results are kept for later calls, and which of the KEPT places is next
     INTERFACE   address of the table of Python's own addresses, see :mod:`.interpreter`
     IDLE, MADE  how many frames nobody uses now, how many there are; their addresses are from
     POOL        on, room for MOST_FRAMES
     ARRAYS      of each array: which argument of the operation it is, its number of dimensions, and these; -1 stands for
                 any number, the same in all arrays
 
-The function is bound to a tuple (plan, explain, new_frame, named) and takes (t, out, inputs ...): a float or int,
+The function is bound to a tuple (plan, explain, new_frame, named, kept) and takes (t, out, inputs ...): a float or int,
 None or the results, plain float64 arrays. Whatever it does not take as it is goes to Python: explain(code, t, out,
 inputs ...). As long as it does not call anything, no other thread of Python runs, so that frames need no lock.
+
+To make two new arrays and a tuple, and to free them, takes 0.3 us. So small results are kept in a tuple of KEPT places,
+and those that nobody else has a reference to any more are handed out again: in a loop ``q, p = stepper.step()`` the
+results of the last call but one.
 """
+
+from math import prod
 
 from llvmlite import ir
 from numba import types
@@ -36,8 +43,9 @@ from ..core.layout import LOSS_LIMIT, loss_at
 from ..core.number import array_at, get
 from . import interpreter as py
 
-FUNCTION, INPUTS, RESULTS, LOSSES, WORK, ANY_SIZE, RELEASES, NAMED, INTERFACE, IDLE, MADE, POOL = range(12)
+FUNCTION, INPUTS, RESULTS, LOSSES, WORK, ANY_SIZE, RELEASES, NAMED, INTERFACE, IDLE, MADE, KEEPS, TURN, POOL = range(14)
 MOST_FRAMES = 64
+KEPT, MOST_KEPT = 2, 2048  # results of how many calls, and numbers in those of one
 ARRAYS = POOL + MOST_FRAMES
 ALL_WORDS, ALL_OBJECTS = WORDS * MOST, MOST + 3  # of the arguments of an operation; code, t, out and inputs
 HASHES = (py.ITEMS - py.HASH) // WORD  # words of a tuple between its length and its items: none before Python 3.14
@@ -140,6 +148,37 @@ def new_results(interface, plan):
         integers_at(made + py.ITEMS, count)[k] = item
         at += 2 + plan[at + 1]
     return made
+
+
+@exact
+def nobody_has(plan, out):
+    """Whether nothing but the place where it is kept has a reference to a result, an array or a tuple of several."""
+    if out == 0 or word_at(out + py.REFERENCES) != 1:
+        return False
+    if plan[RESULTS] > 1:
+        for k in range(plan[RESULTS]):
+            if word_at(word_at(out + py.ITEMS + WORD * k) + py.REFERENCES) != 1:
+                return False
+    return True
+
+
+@exact
+def taken(interface, plan, kept, place):
+    """The results at a place, which is empty afterwards, when nobody has them; else new ones. 0: Python has raised."""
+    out = kept[place]
+    if nobody_has(plan, out):
+        kept[place] = 0
+        return out
+    return new_results(interface, plan)
+
+
+@exact
+def keep(interface, kept, place, out):
+    """Put results at a place, as one more who has them."""
+    before = kept[place]
+    kept[place] = call_word(interface[py.SHARE], (out,))
+    if before != 0:
+        call_nothing(interface[py.DROP], (before,))
 
 
 @exact
@@ -276,7 +315,7 @@ def explained(interface, explain, code, count, given):
 @c_function(BUILTIN)
 def call(bound, objects, count):
     """Of `count` Python objects, (t, out, inputs ...), the results; see the top of this file. 0 when Python raises."""
-    own, given = integers_at(bound + py.ITEMS, 3), integers_at(objects, count)
+    own, given = integers_at(bound + py.ITEMS, 5), integers_at(objects, count)
     plan = integers_at(word_at(own[0] + py.ARRAY_DATA), UNKNOWN)
     interface = integers_at(plan[INTERFACE], UNKNOWN)
     if count != plan[INPUTS] + 2:
@@ -284,12 +323,19 @@ def call(bound, objects, count):
     fine, t = number_in(interface, given[0])
     new, out, code = given[1] == interface[py.NONE], given[1], BAD_SHAPE
     if fine and not (new and plan[ANY_SIZE] != 0):
+        kept, place, keeps = integers_at(own[4] + py.ITEMS, KEPT), plan[TURN], plan[KEEPS] != 0
         if new:
-            out = new_results(interface, plan)
+            if keeps:
+                plan[TURN] = KEPT - 1 - place
+                out = taken(interface, plan, kept, place)
+            else:
+                out = new_results(interface, plan)
             if out == 0:
                 return 0
         code = attempted(interface, plan, integers_at(objects + 2 * WORD, count), t, out, own[2])
         if code == OK:
+            if new and keeps:
+                keep(interface, kept, place, out)
             return handed_out(interface, plan, out, new)
         if new:
             call_nothing(interface[py.DROP], (out,))
@@ -321,4 +367,7 @@ def function(operation, arrays, inputs, explain, new_frame, *, work=0, releases=
     plan[NAMED] = 0 if named is None else id(named)
     plan[ANY_SIZE] = any(number < 0 for _, shape in arrays[inputs:] for number in shape)
     plan[INTERFACE] = py.interface().ctypes.data
-    return py.builtin(call.address, (plan, explain, new_frame, named))
+    numbers = sum(prod(shape) for _, shape in arrays[inputs:])
+    plan[KEEPS] = (named is None and not plan[ANY_SIZE] and len(arrays) > inputs and numbers <= MOST_KEPT
+                   and py.counts_references())
+    return py.builtin(call.address, (plan, explain, new_frame, named, py.empty_places(KEPT)))

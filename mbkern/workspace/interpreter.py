@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # bytes from the beginning of an object
+REFERENCES = 0  # how many have it
 KIND = 8  # its type
 FLOAT_VALUE = 16
 LENGTH, HASH, ITEMS = 16, 24, tuple.__basicsize__  # of a tuple; since Python 3.14 it remembers its hash, -1 for none
@@ -92,6 +93,31 @@ def known() -> bool:
             and len({_word(id(np.dtype(kind)) + DTYPE_KIND) & KIND_MASK for kind in ("f8", ">f8", "i8", "M8[s]")}) == 4
             and np.dtype(np.float64).num == DOUBLE
             and all(hasattr(ctypes.pythonapi, name) for name in (*_FUNCTIONS.values(), "PyCFunction_NewEx")))
+
+
+@cache
+def counts_references() -> bool:
+    """Whether the first word of an object is how many references there are to it.
+
+    Examples
+    --------
+    >>> from mbkern.workspace.interpreter import counts_references
+    >>> counts_references() in (True, False)
+    True
+    """
+    array = np.zeros(2)
+    pair = (array, np.zeros(3))
+    at, of_array, of_other = id(pair), id(array), id(pair[1])
+    found = [_word(address + REFERENCES) for address in (at, of_array, of_other)]
+    view = array[1:]
+    return found == [1, 2, 1] and _word(of_array + REFERENCES) == 3 and view.base is array
+
+
+def empty_places(count: int) -> tuple[Any, ...]:
+    """A new tuple whose items are not there, for compiled code to put objects at."""
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t)(("PyTuple_New", ctypes.pythonapi))
+    places: tuple[Any, ...] = make(count)
+    return places
 
 
 @cache

@@ -293,8 +293,8 @@ def _late(t):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (dict(on_violation="go on"), 'on_violation: expected "stop" or "switch"'),
-    (dict(on_singular=1), 'on_singular: expected "stop" or "switch"'),
+    (dict(on_violation="go on"), "on_violation: expected 'stop' or 'switch'"),
+    (dict(on_singular=1), "on_singular: expected 'stop' or 'switch'"),
     (dict(on_violation="switch", events=mb.event(njit(lambda t, q, u: q[0]))), "events: g"),
     (dict(on_violation="switch", atol=[1e-9] * 4), "atol: an array"),
 ])

@@ -188,3 +188,14 @@ def test_help(capsys):
     with pytest.raises(SystemExit) as info:
         main(["chain:2", "--no-such-option"])
     assert info.value.code == 2
+
+
+@pytest.mark.parametrize("command", ["simulate", "info", "bench", "table1", "export", "warmup"])
+def test_what_a_command_does_not_take_is_said_with_its_own_usage(command, capsys):
+    needed = {"export": ["chain:2", "--out", "x"], "info": ["chain:2"], "simulate": ["chain:2"]}.get(command, [])
+    with pytest.raises(SystemExit) as stopped:
+        main([command, *needed, "--colour", "red"])
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert said.startswith(f"usage: python -m mbkern {command} ")
+    assert "not understood: --colour" in said and f"{command} --help" in said

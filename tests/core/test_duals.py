@@ -11,7 +11,7 @@ import mbkern as mb
 from mbkern import plain
 from mbkern.core import joint_momenta
 from mbkern.core.drives import evaluate_drives
-from mbkern.core.number import LANES, fma, get, larger, magnitude, put, root, sincos, smaller, with_sign
+from mbkern.core.number import COLUMNS, fma, get, larger, magnitude, put, root, sincos, smaller, with_sign
 
 T = 0.37
 
@@ -96,7 +96,7 @@ def compiled_duals(values, partials):
 
 def test_functions_of_compiled_duals_are_those_of_plain_ones():
     number, rng = plain.load("number"), np.random.default_rng(2)
-    da, db, out = rng.normal(size=(1, LANES)), rng.normal(size=(1, LANES)), np.full((12, 1, 1 + LANES), np.nan)
+    da, db, out = rng.normal(size=(1, COLUMNS)), rng.normal(size=(1, COLUMNS)), np.full((12, 1, 1 + COLUMNS), np.nan)
     for a, b in ((0.7, -1.3), (0.7, 0.4)):
         _functions(compiled_duals([a], da), compiled_duals([b], db), out)
         (x,), (y,) = seeded([a], da), seeded([b], db)
@@ -105,7 +105,7 @@ def test_functions_of_compiled_duals_are_those_of_plain_ones():
                     number.with_sign(x, y), s, c, x * y + s, 2.0 * x + y, (1.0 - x) / y + 3.0 / x - -y * 2.0,
                     x / 4.0 - y, 0.5]
         assert_close(out[:, 0, 0], values_of(expected), 1e-15, "values")
-        assert_close(out[:, 0, 1:], partials_of(expected, LANES), 1e-15, "partials")
+        assert_close(out[:, 0, 1:], partials_of(expected, COLUMNS), 1e-15, "partials")
 
 
 @pytest.mark.slow
@@ -116,14 +116,14 @@ def test_compiled_duals_through_the_sweeps_are_plain_ones():
         model = random_model(**arguments)
         q, u = random_state(model, 1, T)
         memory, rng = mb.System(model).work(), np.random.default_rng(3)
-        seeds = [rng.normal(size=(n, LANES)) for n in (model.nq, model.nv)]
+        seeds = [rng.normal(size=(n, COLUMNS)) for n in (model.nq, model.nv)]
         evaluate_drives(model.block, T, memory)
-        p = np.full((model.nv, 1, 1 + LANES), np.nan)
+        p = np.full((model.nv, 1, 1 + COLUMNS), np.nan)
         momenta(model.block, *(compiled_duals(x, d) for x, d in zip((q, u), seeds, strict=True)), p,
-                compiled_duals(memory, np.zeros((memory.size, LANES))))
+                compiled_duals(memory, np.zeros((memory.size, COLUMNS))))
         expected, work = np.empty(model.nv, object), np.full(40_000, np.nan, object)
         plain.load("drives").evaluate_drives(model.block, T, work)
         plain.load("joint_momenta").momenta(model.block, *(seeded(x, d) for x, d in zip((q, u), seeds, strict=True)),
                                             expected, work)
         assert_close(p[:, 0, 0], values_of(expected), 1e-12, "values")
-        assert_close(p[:, 0, 1:], partials_of(expected, LANES), 1e-12, "partials")
+        assert_close(p[:, 0, 1:], partials_of(expected, COLUMNS), 1e-12, "partials")

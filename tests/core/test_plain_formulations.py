@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+import scipy.linalg
 from cases import assert_close
 from plain_quasi import LAYOUT as L
 from plain_quasi import MODULES, QUASI, connect, view
@@ -395,3 +396,17 @@ def test_numbers_that_are_none_are_refused(computed):
         case = Case(L.LAGRANGE)
         getattr(case, place)[-1] = value
         assert computed(case)[0] == wanted
+
+
+def test_pivots_are_in_units_of_their_rows():
+    """The smallest of them says how near a matrix is to a singular one, whatever the units of its rows."""
+    rng, dense = np.random.default_rng(4), plain.load("dense")
+    for n in (1, 3, 5):
+        A, b = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-6, 6, (n, 1)), rng.normal(size=n)
+        x, scales = b.copy(), np.full(n, np.nan)
+        assert dense.solve_pivoted(A.copy().reshape(-1), n, x, 1, scales) == np.sign(np.linalg.det(A))
+        assert_close(A @ x, b, 1e-9, "A x")
+        U = scipy.linalg.lu(A / np.abs(A).max(axis=1, keepdims=True))[2]
+        assert scales[0] == pytest.approx(min(1.0, np.abs(np.diag(U)).min()), rel=1e-9)
+    A[2], scales[:] = 0.0, np.nan
+    assert dense.solve_pivoted(A.reshape(-1), n, x, 1, scales) == 0.0 and scales[0] == 0.0

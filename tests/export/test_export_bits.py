@@ -7,6 +7,7 @@ import pytest
 from exported import Caller, machine
 
 import mbkern as mb
+from mbkern.core.number import LANES
 
 T = 0.4
 
@@ -159,21 +160,23 @@ def test_batches(tmp_path):
     model = machine()
     system = mb.System(model, "emh-ldl")
     call = Caller(mb.export.library(system, tmp_path / "many", ("rhs", "solve_mass"), batch=True))
-    states = [model.random_state(seed=k) for k in range(7)]  # a block of lanes, and three
+    count = LANES + 3
+    states = [model.random_state(seed=k) for k in range(count)]
     Q, P = np.array([q for q, _ in states]), np.array([u for _, u in states])
-    Qdot, Pdot, codes = np.empty_like(Q), np.empty_like(P), np.full(7, 99, np.int64)
+    Qdot, Pdot, codes = np.empty_like(Q), np.empty_like(P), np.full(count, 99, np.int64)
     rhs = dict(result=ctypes.c_int64)
-    for tau in (None, np.tile(np.linspace(0, 1, model.nv), (7, 1))):
-        assert call("rhs_batch", 7, T, Q, P, tau, Qdot, Pdot, codes, **rhs) == 0 and not codes.any()
-        for k in range(7):
+    for tau in (None, np.tile(np.linspace(0, 1, model.nv), (count, 1))):
+        assert call("rhs_batch", count, T, Q, P, tau, Qdot, Pdot, codes, **rhs) == 0 and not codes.any()
+        for k in range(count):
             qdot, pdot = system.rhs(Q[k], P[k], T, tau=None if tau is None else tau[k])
             assert np.array_equal(Qdot[k], qdot) and np.array_equal(Pdot[k], pdot)
     P[4, 0] = np.nan
-    assert call("rhs_batch", 7, T, Q, P, None, Qdot, Pdot, codes, **rhs) == 1
-    assert codes.tolist() == [0, 0, 0, 0, 2, 0, 0] and np.isnan(Qdot[4]).all() and np.isfinite(Qdot[[0, 3, 5]]).all()
+    assert call("rhs_batch", count, T, Q, P, None, Qdot, Pdot, codes, **rhs) == 1
+    assert np.flatnonzero(codes).tolist() == [4] and codes[4] == 2
+    assert np.isnan(Qdot[4]).all() and np.isfinite(Qdot[[0, 3, 5]]).all()
     assert call("rhs_batch", 0, T, Q, P, None, Qdot, Pdot, codes, **rhs) == 0
     assert call("rhs_batch", 3, T, Q, P, None, None, Pdot, codes, **rhs) == -35
-    assert call("solve_mass_batch", 7, T, Q, Pdot, Qdot[:, :model.nv].copy(), codes, **rhs) == 1  # one vector a state
+    assert call("solve_mass_batch", count, T, Q, Pdot, Qdot[:, :model.nv].copy(), codes, **rhs) == 1
     Y = np.empty_like(Pdot)
     assert call("solve_mass_batch", 4, T, Q, Pdot, Y, codes, **rhs) == 0
     assert np.array_equal(Y[3], system.solve_mass(Q[3], Pdot[3], T))

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import hostile
 import numpy as np
 import pytest
 from exported import PROGRAMS, Caller, built, run
@@ -249,3 +250,13 @@ def test_command_line(tmp_path, capsys):
     assert "arm_energy" in (tmp_path / "arm.h").read_text()
     assert main(["export", "chain:4", "--out", str(tmp_path / "arm"), "--operations", "rsh"]) == 2
     assert "the nearest is 'rhs'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["library", "fmu", "casadi"])
+def test_places_that_are_none(name):
+    """They were errors of pathlib, or came after all had been compiled."""
+    system = mb.System(mb.zoo.chain(2))
+    for bad in (5, float("nan"), hostile.Stranger(), hostile.Raising(), hostile.endless(), ["a"], b"a", {},
+                "/nonexistent/a/arm.fmu", "a\0b/arm.fmu"):
+        with pytest.raises(mb.errors.FileError, match=r"cannot write|expected the name of a file"):
+            getattr(mb.export, name)(system, bad)

@@ -9,7 +9,20 @@ from __future__ import annotations
 import hostile
 import numpy as np
 import pytest
-from hostile import arrays, counts, flags, lists_of_names, names, numbers, things
+from hostile import (
+    NAN,
+    Raising,
+    Stranger,
+    arrays,
+    counts,
+    endless,
+    flags,
+    lists_of_names,
+    names,
+    numbers,
+    paths,
+    things,
+)
 
 import mbkern as mb
 
@@ -43,7 +56,31 @@ def made(function):
     return call
 
 
-MODEL = loop_machine().build()
+def rows(t, q, v, a, b, rate):
+    a[0, 0] = 1.0
+
+
+def matrix(t, q, out):
+    out[0, 0] = 1.0
+
+
+def bias(t, q, v, out):
+    out[0] = 0.0
+
+
+def words(right):
+    """Any words will do."""
+    for is_right, what, value in lists_of_names(right):
+        yield (None if what == "['nonsense']" else is_right), what, value
+
+
+def limited():
+    builder = mb.ModelBuilder()
+    builder.add_body("arm", joint=mb.revolute("y"), mass=1.0, com=(1, 0, 0), limits=(-1, 1))
+    return builder.build()
+
+
+MODEL, LIMITED = loop_machine().build(), limited()
 SDF = """<sdf version="1.7"><model name="m"><link name="bob"><inertial><mass>2</mass><inertia><ixx>0.1</ixx>
 <iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link><joint name="s" type="revolute"><parent>world</parent>
 <child>bob</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
@@ -87,12 +124,24 @@ DESCRIBING = {
     "load_sdf": (made(mb.load_sdf), dict(gravity=(arrays, ONE), package_dirs=(lists_of_names, ["meshes"])),
                  dict(path_or_xml=SDF)),
     "System": (made(mb.System), dict(model=(things, MODEL), method=(names, "auto")), {}),
+    "Model": (made(mb.Model), dict(gravity=(arrays, ONE), body_specs=(things, MODEL.body_specs)), dict(name="")),
+    "pack": (MODEL.pack, dict(q=(arrays, MODEL.neutral()), p=(arrays, np.ones(MODEL.nv))), {}),
+    "save": (made(MODEL.save), dict(path=(paths, "machine.json")), {}),
+    "soft_limits": (made(mb.forces.soft_limits), dict(model=(things, LIMITED), width=(numbers, 0.01)),
+                    dict(stiffness=1.0, damping=1.0)),
+    "Constraints": (made(mb.analytic.Constraints), dict(f=(things, rows), count=(counts, 1)), {}),
+    "QuasiVelocities": (made(mb.analytic.QuasiVelocities), dict(f=(things, rows), names=(words, ["a"])), dict(count=1)),
+    "Dynamics": (made(mb.analytic.Dynamics), dict(M=(things, matrix), names=(words, ["a"])), dict(h=bias)),
     "with_parameters": (made(mb.identification.with_parameters), dict(
         pi=(arrays, mb.identification.inertial_parameters(MODEL))), dict(model=MODEL)),
 }
 #: What is no mistake there: any folder may be the one with the meshes; no output, no constant; one number for all.
 ALLOWED = {"load_sdf": {"package_dirs (['nonsense']) is accepted", "package_dirs ({'a': 1}) is accepted"},
            "linearize": {"outputs (nothing) is accepted"}, "derivatives_parameters": {"parameters ({}) is accepted"},
+           "Dynamics": {"names ({'a': 1}) is accepted"}, "QuasiVelocities": {"names ({'a': 1}) is accepted"},
+           "sol": {"t (one number) is accepted", "t (nothing) is accepted", "t (longer) is accepted"},
+           "resample": {"t (nothing) is accepted"},
+           "pack": {"q (a mapping) is accepted", "p (a mapping) is accepted"},
            "friction": {"coulomb (one number) is accepted"}, "simulate adaptive": {"atol (one number) is accepted"}}
 
 
@@ -106,6 +155,49 @@ def wrong(table, name):
 @pytest.mark.parametrize("name", DESCRIBING)
 def test_descriptions_of_machines(name):
     assert not wrong(DESCRIBING, name)
+
+
+def test_a_mapping_of_names_to_numbers():
+    name = MODEL.coordinate_names[0]
+    for value in ("a", NAN, None, [1.0, 2.0, 3.0], [[1.0]], Raising(), endless(), 1j, Stranger()):
+        with pytest.raises(mb.errors.StateError, match="q"):
+            MODEL.pack({name: value})
+    for word in (5, "nonsense", None, ("a",)):
+        with pytest.raises(mb.errors.StateError, match="has no coordinate or body"):
+            MODEL.pack({word: 1.0})
+
+
+# ---- what counts operations, and what is computed by the printed algorithms: nothing is compiled ----
+
+SMALL, Q2, P2 = mb.zoo.chain(2), np.array([0.3, 0.5]), np.array([0.1, -0.2])
+COUNTING = {
+    "count": (made(mb.flops.count), dict(model=(things, SMALL), method=(names, "emh-ldl"), q=(arrays, Q2),
+                                         p=(arrays, P2), t=(numbers, 0.1), tau=(arrays, P2)), dict(level="textbook")),
+    "formulas": (made(mb.flops.formulas), dict(tree=(things, mb.flops.model_structure(SMALL))), {}),
+    "first_cheaper": (made(mb.flops.first_cheaper), dict(left=(names, "EMH"), right=(names, "DAH"), n=(counts, 1),
+                                                         limit=(counts, 3)), {}),
+    "selection_map": (made(mb.flops.selection_map), dict(max_length=(counts, 3), max_chains=(counts, 3),
+                                                         source=(names, "table1-en"), seconds=(numbers, 0.01)),
+                      dict(n=1)),
+    "report": (made(mb.flops.report), dict(model=(things, SMALL), measure=(flags, False), seconds=(numbers, 0.01)), {}),
+    **{f"textbook {method}": (mb.textbook.rhs, dict(
+        model=(things, SMALL), q=(arrays, Q2), p=(arrays, P2), t=(numbers, 0.1), tau=(arrays, P2),
+        method=(names, method)), {}) for method in ("emh-ldl", "dah", "hzu")},
+    **{f"textbook {method}": (mb.textbook.accelerations, dict(
+        model=(things, SMALL), q=(arrays, Q2), u=(arrays, P2), t=(numbers, 0.1), tau=(arrays, P2),
+        method=(names, method)), {}) for method in ("newton-euler-ldl", "lagrange-1", "appell")},
+}
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_counts_and_printed_algorithms(name):
+    assert not wrong(COUNTING, name)
+
+
+def test_printed_appell_says_where_its_differences_have_no_digits():
+    """It gave accelerations that were wrong by 30 % without a word."""
+    with pytest.warns(mb.errors.AccuracyWarning, match="differences at unit accelerations"):
+        mb.textbook.accelerations(SMALL, Q2, [0.1, 1e6], method="appell")
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "a", float("nan"), True, [1], hostile.Stranger(), hostile.endless()],
@@ -141,6 +233,12 @@ def record():
     return q, u, np.array([SYSTEM.inverse_dynamics(*row) for row in zip(q, u, a, strict=True)])
 
 
+def spans(right):
+    yield from things(right)
+    for bad in ("ab", (0.0,), (0.0, 1.0, 2.0), (0.0, NAN), {0.0, 1.0}, ((0.0, 1.0), 1.0), (0.0, Raising())):
+        yield False, repr(bad)[:30], bad
+
+
 def running():
     q, u, tau = record()
     state = dict(q0=(arrays, Q), p0=(arrays, P))
@@ -154,6 +252,10 @@ def running():
         "simulate adaptive": (SYSTEM.simulate, dict(
             rtol=(numbers, 1e-6), atol=(arrays, np.full(4, 1e-8)), max_step=(numbers, 0.01),
             step=(numbers, 0.01), save_every=(counts, 2)), dict(q0=Q, p0=P, t_span=(0.0, 0.02))),
+        "sol": (SYSTEM.simulate(Q, P, (0.0, 0.1), dense=True).sol, dict(t=(arrays, np.array([0.01, 0.05]))), {}),
+        "resample": (made(SYSTEM.simulate(Q, P, (0.0, 0.1)).resample), dict(t=(arrays, np.array([0.01, 0.05]))), {}),
+        "t_span": (made(SYSTEM.simulate), dict(t_span=(spans, (0.0, 0.02))), dict(q0=Q, p0=P)),
+        "ode": (SYSTEM.ode(), dict(t=(numbers, 0.1), y=(arrays, np.concatenate([Q, P]))), {}),
         "poincare": (mb.orbits.poincare, dict(
             system=(things, SWING), section=(names, "bob"), count=(counts, 2), value=(numbers, 1.6),
             longest=(numbers, 20.0)), dict(q0=[0.6], p0=[0.0], integrator="rk4", step=0.02)),
@@ -177,13 +279,26 @@ def running():
     }
 
 
-RUNNING = ("simulate", "simulate adaptive", "poincare", "identify", "linearize", "equilibrium",
-           "derivatives_parameters", "assemble", "actuation", "impact", "friction")
+RUNNING = ("simulate", "simulate adaptive", "sol", "resample", "t_span", "ode", "poincare", "identify",
+           "linearize", "equilibrium", "derivatives_parameters", "assemble", "actuation", "impact", "friction")
 
 
 @pytest.fixture(scope="module")
 def running_calls():
     return running()
+
+
+def test_arguments_of_studies_and_of_other_libraries():
+    """Nothing runs."""
+    for bad in (5, "abc", {}, hostile.Stranger(), hostile.Raising(), hostile.endless()):
+        for adapter in (mb.embed.low_level_callable, mb.embed.cffi_pointers, mb.embed.cyrk_arguments,
+                        mb.embed.sundials_address):
+            with pytest.raises(mb.errors.StateError, match=r"f: expected a C function of a system \(system\.cfunc\)"):
+                adapter(bad)
+        with pytest.raises(mb.errors.StateError, match="symplectic: expected True or False"):
+            mb.chaos.lyapunov(SYSTEM, Q, P, 1.0, symplectic=bad)
+        with pytest.raises(mb.errors.StateError, match="direction: expected -1, 0 or 1"):
+            mb.orbits.poincare(SWING, [0.6], [0.0], "bob", 2, direction=bad)
 
 
 @pytest.mark.parametrize("name", RUNNING)

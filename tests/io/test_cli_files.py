@@ -107,7 +107,7 @@ def test_joints_that_mimic_others_are_gears(tmp_path, capsys):
     path.write_text(GRIPPER.format(
         fingers=FINGER.format("left", "") + FINGER.format("right", '<mimic joint="left" multiplier="-1"/>')))
     assert main(["info", str(path)]) == 0
-    assert "1 equations of constraints couple the 2 dofs" in capsys.readouterr().out
+    assert "1 equation of constraints couples the 2 dofs" in capsys.readouterr().out
     assert main(["simulate", str(path), "--time", "0.1"]) == 0
     assert "constraints are satisfied to" in capsys.readouterr().out
     assert main(["info", str(path), "--mimic", "free"]) == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,14 @@ def lists_of_names(right: Any) -> Values:
                 len, [b"a"], NAN, np.array([1.5, 2.5])):
         yield False, repr(bad)[:30], bad
     yield True, "a tuple", tuple(right)
+
+
+def paths(right: Any) -> Values:
+    """The name of a file that can be written."""
+    ending = Path(right).suffix
+    for bad in (f"/nonexistent/a/b{ending}", f"/proc/b{ending}", "", f"a\0b{ending}", 5, NAN, Stranger(), Raising(),
+                endless(), ["a"], b"abc", {}, f"\ud800{ending}"):
+        yield False, repr(bad)[:30], bad
 
 
 def things(right: Any) -> Values:

@@ -1,9 +1,25 @@
 """Pictures by matplotlib: frames are those of the kernels, files are written, bad input is explained."""
 
+import hostile
 import numpy as np
 import pytest
+from hostile import (
+    NAN,
+    Raising,
+    Stranger,
+    arrays,
+    counts,
+    endless,
+    flags,
+    lists_of_names,
+    names,
+    numbers,
+    paths,
+    things,
+)
 
 import mbkern as mb
+from mbkern.derivatives import Modes
 from mbkern.errors import MbkernError, MethodError, StateError
 from mbkern.viz import scene
 
@@ -154,3 +170,64 @@ def test_bad_input(solution, tmp_path):
         viz.plot_tree(mb.zoo.chain(1000))
     with pytest.raises(MbkernError, match="expected a Solution"):
         viz.viewer("run")
+
+
+@pytest.fixture(scope="module")
+def calls(solution, tmp_path_factory):
+    model, system, folder = solution.system.model, solution.system, tmp_path_factory.mktemp("hostile")
+    short = solution.resample([0.0, 0.1])
+    looks = dict(frames=(flags, False), com=(flags, True), view=(arrays, np.array([18.0, -58.0])))
+    swinging = Modes(np.ones(2), np.zeros(2), np.ones(2), np.ones((4, 2)))
+    return {
+        "draw": (viz.draw, dict(model=(things, model), q=(arrays, np.ones(4)), t=(numbers, 0.0), names=(flags, False),
+                                legend=(flags, True), **looks), {}),
+        "draw axes": (viz.draw, dict(axes=(things, None)), dict(model=model)),
+        "plot_tree": (viz.plot_tree, dict(model=(things, model), names=(flags, True), axes=(things, None)), {}),
+        "animate": (viz.animate, dict(solution=(things, short), fps=(counts, 5), speed=(numbers, 1.0),
+                                      dpi=(counts, 50)), {}),
+        "animate out": (viz.animate, dict(out=(paths, str(folder / "film.gif"))), dict(solution=short, fps=5, dpi=20)),
+        "animate_mode": (viz.animate_mode, dict(
+            system=(things, system), q=(arrays, np.ones(4)), modes=(things, swinging), k=(indices, 0),
+            amplitude=(numbers, 0.3), swings=(counts, 1), dpi=(counts, 20)), {}),
+        "viewer": (viz.viewer, dict(
+            path=(paths, str(folder / "run.html")), title=(titles, "run"), forces=(flags, False),
+            autoplay=(flags, True), theme=(names, "dark"), layout=(names, "side"), names=(titles, ["run"])),
+            dict(shown=short)),
+        "viewer of a model": (viz.viewer, dict(t=(arrays, np.arange(2.0)), q=(arrays, np.ones((2, 4)))),
+                              dict(shown=model)),
+        "plot": (solution.plot, dict(coordinates=(lists_of_names, [model.coordinate_names[0]]), axes=(things, None)),
+                 {}),
+        "selection_figure": (mb.flops.selection_figure, dict(
+            path=(paths, str(folder / "map.png")), sources=(lists_of_names, ["table1-en"])),
+            dict(n=1, max_length=2, max_chains=2)),
+    }
+
+
+def titles(right):
+    for bad in (5, NAN, [5], {}, Stranger(), Raising(), endless(), b"abc"):
+        yield False, repr(bad)[:30], bad
+
+
+def indices(right):
+    for is_right, what, value in counts(right):
+        yield (None if what == "0" else is_right), what, value
+
+
+@pytest.mark.filterwarnings("ignore:Animation was deleted")
+@pytest.mark.parametrize("name", ["draw", "draw axes", "plot_tree", "animate", "animate out", "animate_mode", "viewer",
+                                  "viewer of a model", "plot", "selection_figure"])
+def test_arguments_that_are_wrong(name, calls):
+    """Errors of matplotlib came, or a picture from nowhere; a speed of 1e-300 filled the memory."""
+    call, kinds, fixed = calls[name]
+
+    def made(**given):
+        call(**fixed, **given)
+        pyplot.close("all")
+        return ()
+
+    assert not hostile.check(made, {a: kind for a, (kind, _) in kinds.items()}, {a: x for a, (_, x) in kinds.items()})
+
+
+def test_a_title_of_half_a_character_is_written(tmp_path):
+    viz.viewer(mb.zoo.chain(1), [0.0], [[0.1]], title="half \ud800", path=tmp_path / "page.html")
+    assert b"half ?" in (tmp_path / "page.html").read_bytes()

@@ -29,9 +29,9 @@ def call(name):
 
 def explained(run):
     """A function whose explaining part says that it was asked."""
-    plan, _, new_frame, named = run.__self__
+    plan, _, new_frame, named, kept = run.__self__
     seen = []
-    bound = plan, lambda code, *given: seen.append((code, given)), new_frame, named
+    bound = plan, lambda code, *given: seen.append((code, given)), new_frame, named, kept
     return interpreter.builtin(builtin.call.address, bound), seen
 
 
@@ -144,14 +144,15 @@ def test_a_wrong_number_of_arguments():
 def test_what_python_raises_comes_out():
     with pytest.raises(StateError, match=r"p: expected 4 real numbers, shape \(4,\), got shape \(3,\)"):
         SYSTEM.velocities(Q, P[:3])
-    plan, explain, _, named = call("velocities").__self__
+    plan, explain, _, named, _ = call("velocities").__self__
     plan = plan.copy()
     plan[builtin.IDLE] = plan[builtin.MADE] = 0
+    kept = interpreter.empty_places(builtin.KEPT)
 
     def out_of_memory():
         raise MemoryError("no room")
 
-    run = interpreter.builtin(builtin.call.address, (plan, explain, out_of_memory, named))
+    run = interpreter.builtin(builtin.call.address, (plan, explain, out_of_memory, named, kept))
     with pytest.raises(MemoryError, match="no room"):
         run(0.0, None, Q, P)
     at = builtin.ARRAYS + 2 * 3 + 2  # the shape of the result: more than any memory has
@@ -175,7 +176,71 @@ def test_references_are_counted():
     assert [sys.getrefcount(thing) for thing in things] == before
     made, ordinary = SYSTEM.body_poses(q), (np.empty(3), np.empty(3))
     counts = [[sys.getrefcount(x), *[sys.getrefcount(part) for part in x]] for x in (made, ordinary)]
-    assert counts[0] == counts[1]
+    assert counts[0] == [counts[1][0] + 1, *counts[1][1:]]  # the tuple is kept for a later call
+
+
+# ---- results that are handed out again -------------------------------------------------------------------------------
+def test_results_in_hand_never_change():
+    """Of each call something is held on to: all of it, a part, a view of a part, what reads its memory."""
+    rng = np.random.default_rng(5)
+    states = rng.normal(size=(60, 2, 4))
+    wanted = [[x.copy() for x in SYSTEM.rhs(q.copy(), p.copy())] for q, p in states]
+    hold = [lambda made: made, lambda made: (None, made[1]), lambda made: (made[0][1:], None),
+            lambda made: (memoryview(made[0]), None), lambda made: (np.asarray(made[0]).view(np.int64), None),
+            lambda made: None]
+    held = [hold[k % len(hold)](SYSTEM.rhs(q, p)) for k, (q, p) in enumerate(states)]
+    for k, (kept, (u, pdot)) in enumerate(zip(held, wanted, strict=True)):
+        if k % len(hold) == 0:
+            np.testing.assert_array_equal(kept[0], u)
+        if k % len(hold) in (0, 1):
+            np.testing.assert_array_equal(kept[1], pdot)
+        if k % len(hold) == 2:
+            np.testing.assert_array_equal(kept[0], u[1:])
+        if k % len(hold) == 3:
+            np.testing.assert_array_equal(np.array(kept[0]), u)
+        if k % len(hold) == 4:
+            np.testing.assert_array_equal(kept[0].view(np.float64), u)
+
+
+@pytest.mark.skipif(not interpreter.counts_references(), reason="another Python")
+def test_results_that_nobody_has_are_handed_out_again():
+    run, seen = explained(call("body_poses"))
+    wanted = [SYSTEM.body_poses(Q + 0.1 * k)[0] for k in range(20)]
+    places = set()
+    for k in range(20):
+        R, r = run(0.0, None, Q + 0.1 * k)
+        places.add((id(R), id(r)))
+        np.testing.assert_array_equal(R, wanted[k])
+    assert len(places) == builtin.KEPT and seen == []
+    all_of_them = [run(0.0, None, Q) for _ in range(20)]
+    assert len({id(R) for R, _ in all_of_them}) == 20
+
+
+def test_results_that_somebody_changed_are_not():
+    run = call("velocities")
+    for change in (lambda x: x.flags.__setattr__("writeable", False), lambda x: x.resize((2, 2), refcheck=False)):
+        for _ in range(2 * builtin.KEPT):
+            made = run(0.0, None, Q, P)
+            change(made)
+            del made
+        np.testing.assert_array_equal(run(0.0, None, Q, P), SYSTEM.velocities(Q, P))
+        assert run(0.0, None, Q, P).shape == (4,) and run(0.0, None, Q, P).flags.writeable
+
+
+def test_kept_results_go_with_the_function():
+    system = mb.System(MODEL, "emh-ldl")
+    gone = [weakref.ref(x) for _ in range(3) for x in system.body_poses(Q)]
+    assert len({id(x()) for x in gone if x() is not None}) <= 2 * builtin.KEPT
+    del system
+    gc.collect()
+    assert all(x() is None for x in gone)
+
+
+def test_large_results_are_not_kept():
+    model = mb.zoo.chain(builtin.MOST_KEPT + 1)
+    system = mb.System(model, "emh-ldl")
+    gone = weakref.ref(system.velocities(model.neutral(), model.neutral()))
+    assert gone() is None
 
 
 def test_a_system_that_nobody_needs_is_gone():

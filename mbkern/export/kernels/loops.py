@@ -1,5 +1,5 @@
 """Derivatives of the right-hand side of a machine with constraints, for an exported library: the equations of
-:mod:`mbkern.core.constrained` on dual numbers, LANES directions at a time, as in
+:mod:`mbkern.core.constrained` on dual numbers, COLUMNS directions at a time, as in
 :mod:`mbkern.derivatives.constrained_jacobian`.
 
     int64 jacobian_rhs(double t, int64 arguments, int64 block, int64 work, int64 rhs, int64 engine, int64 size)
@@ -24,9 +24,9 @@ from ...core.constrained import RIGHT_SIDE
 from ...core.jit import c_function, exact
 from ...core.joints import put_rates
 from ...core.layout import DRIVE_VALUES, N_DRIVES, NQ, NV, drive_values, speeds_at
-from ...core.number import LANES, array_at, get, put, whole
+from ...core.number import COLUMNS, array_at, get, put, whole
 
-DUAL = 1 + LANES  # doubles of a dual number
+DUAL = 1 + COLUMNS  # doubles of a dual number
 
 
 @intrinsic
@@ -45,7 +45,7 @@ def put_duals(values, given, n, duals):
     """n dual numbers of these values, or of zeros; they change along no direction."""
     for i in range(n):
         put(duals, DUAL * i, get(values, i) if given else 0.0)
-        for k in range(LANES):
+        for k in range(COLUMNS):
             put(duals, DUAL * i + 1 + k, 0.0)
 
 
@@ -99,12 +99,12 @@ def jacobian_rhs(t, arguments, at_block, work, rhs, engine, size):
         put_duals(array_at(work + 8 * drives, UNKNOWN), True, whole(block, N_DRIVES) * DRIVE_VALUES,
                   array_at(at_work + 8 * DUAL * drives, UNKNOWN))
         speeds, rates = array_at(at_work + 8 * DUAL * speeds_at(block), UNKNOWN), array_at(d_pdot, UNKNOWN)
-        for first in range(0, 3 * nv, LANES):
-            for k in range(LANES):
+        for first in range(0, 3 * nv, COLUMNS):
+            for k in range(COLUMNS):
                 put_direction(block, first + k, k, q, array_at(at_direction, nv), array_at(at_rate, nq), duals_of_q,
                               duals_of_p, duals_of_tau)
             call_engine_of_duals(engine, at_block, at_work, at_q, at_p, at_tau, d_qdot, d_pdot)
-            for k in range(LANES):
+            for k in range(COLUMNS):
                 column = first + k
                 for j in range(nv):
                     if column < 2 * nv:
