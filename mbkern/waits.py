@@ -5,8 +5,7 @@ takes. It comes in terminals and notebooks only, and at most once for each thing
 variable MBKERN_ANNOUNCE ("auto", "on", "off") or :func:`announce_compiling` say otherwise. Where something is compiled
 that nobody asked for by name, a line comes after the first second of it.
 
-Numba tells when it begins to compile (its event "numba:compile"): where machine code comes from the disk, nothing is
-said.
+The compiler of the core tells when it begins: where machine code comes from the disk, nothing is said.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import event
-
+from .core.toolchain import parts
 from .errors import StateError
 
 VARIABLE = "MBKERN_ANNOUNCE"
@@ -107,10 +105,6 @@ LOOP: dict[str, tuple[float, float]] = {
 }
 # bench/waits.py loop: end
 USUAL = 4.0  # of what is in no table
-# what is compiled first where nothing has been compiled yet: for one state (of trees of
-# hinges), and for several in lanes
-FOUNDATIONS = ("mbkern.core.operations.prepared", "mbkern.core.operations.prepared_of_hinges",
-               "mbkern.core.operations.prepare")
 
 
 def expected(name: str, kind: str, alone: bool) -> float:
@@ -146,14 +140,14 @@ class _Task:
         self.name, self.system = name, system
         self.said = False
 
-    def seconds(self, first: str) -> float:
-        """About how long it takes, if that is the first function to be compiled for it."""
+    def seconds(self, alone: bool) -> float:
+        """About how long it takes; `alone`: nothing else has been compiled."""
         kind = "any"
         if self.system is not None:
             kind = "loops" if self.system.model.constraints else "hinges" if self.system.binding.only_hinges else kind
         elif self.name in LOOP:
             kind = "loops"
-        return expected(self.name, kind, first in FOUNDATIONS)
+        return expected(self.name, kind, alone)
 
 
 class _Now(threading.local):
@@ -268,24 +262,24 @@ def longer_line(name: str) -> str:
     return f"mbkern: compiling {name} and what belongs to it, some seconds more ({VARIABLE}=off: without this line)"
 
 
-class _Listener(event.Listener):
-    """Is told by Numba that a function is about to be compiled."""
+class _Listener:
+    """Is told that a function is about to be compiled."""
 
-    def on_start(self, event: Any) -> None:
-        """Say so, if this is the first of a task."""
-        current, function = _now.task, event.data["dispatcher"].py_func
+    def begin(self, function: Any, first: bool) -> None:
+        """Say so, if this is the first of a task; `first` of all that this process has compiled?"""
+        current = _now.task
         if current is None:
             _unasked.start(function)
         elif not current.said:
             current.said = True
-            seconds = current.seconds(f"{function.__module__}.{function.__name__}")
+            seconds = current.seconds(first)
             if seconds > SHORTEST and wanted():
                 print(line(current.name, seconds), file=sys.stderr, flush=True)
 
-    def on_end(self, event: Any) -> None:
+    def end(self) -> None:
         """Nothing to say."""
         if _now.task is None:
             _unasked.end()
 
 
-event.register("numba:compile", _Listener())
+parts.listen(_Listener())

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,12 +72,12 @@ def said(monkeypatch, name, seconds):
     monkeypatch.setattr(waits, "_setting", "on")
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setitem(waits.AFTER, name, (seconds, seconds))
-    listener, event = waits._Listener(), SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=said)})
+    listener = waits._Listener()
     with waits.task(name):
-        listener.on_start(event)
+        listener.begin(said, False)
         with waits.task("something inside"):
-            listener.on_start(event)
-    listener.on_start(event)  # nobody has asked for this
+            listener.begin(said, False)
+    listener.begin(said, False)  # nobody has asked for this
     return stream.getvalue()
 
 
@@ -98,12 +97,11 @@ def test_what_nobody_asked_for_is_said_after_a_second(monkeypatch):
     listener = waits._Listener()
 
     def compiled(seconds, function=waits.line, inside=()):
-        event = SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
-        listener.on_start(event)
+        listener.begin(function, False)
         for each in inside:
             compiled(each)
         clock[0] += seconds
-        listener.on_end(event)
+        listener.end()
 
     compiled(0.9)
     clock[0] += 1.0  # a pause: something else
@@ -138,11 +136,10 @@ def test_what_is_compiled_already_need_not_be_waited_for(monkeypatch):
     monkeypatch.setitem(waits.ALONE, "dopri5", (13.0, 23.0))
     monkeypatch.setitem(waits.AFTER, "dopri5", (9.0, 11.0))
     monkeypatch.setitem(waits.OPERATION, "energy", (8.0, 2.0))
-    first, later = "mbkern.core.operations.prepared", "mbkern.core.cabi.opened"
-    assert [waits._Task("dopri5", system).seconds(name) for system in (hinge, other) for name in (first, later)] == [
+    assert [waits._Task("dopri5", system).seconds(alone) for system in (hinge, other) for alone in (True, False)] == [
         13.0, 9.0, 23.0, 11.0]
-    assert waits._Task("energy", hinge).seconds(first) == 8.0 and waits._Task("energy", other).seconds(later) == 2.0
-    assert waits._Task("of no table", hinge).seconds(later) == waits.USUAL
+    assert waits._Task("energy", hinge).seconds(True) == 8.0 and waits._Task("energy", other).seconds(False) == 2.0
+    assert waits._Task("of no table", hinge).seconds(False) == waits.USUAL
 
 
 @pytest.mark.slow
@@ -152,21 +149,18 @@ def test_the_first_function_tells(tmp_path, name):
     program = f"""
 import os
 import mbkern as mb
-from numba.core import event
-from mbkern import waits
+from mbkern.core.toolchain import parts
 system = mb.System(mb.zoo.chain(1))
-class Listener(event.Listener):
-    def on_start(self, event):
-        function = event.data["dispatcher"].py_func
-        print(f"{{function.__module__}}.{{function.__name__}}" in waits.FOUNDATIONS, flush=True)
+class Listener:
+    def begin(self, function, first):
+        print(first, function.__module__.startswith("mbkern."), flush=True)
         os._exit(0)
-    on_end = on_start
-event.register("numba:compile", Listener())
+parts.listen(Listener())
 system.warmup({name!r})
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
                           env=dict(os.environ, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path)))
-    assert done.stdout == "True\n", done.stderr
+    assert done.stdout == "True True\n", done.stderr
 
 
 def test_warmup_by_name():

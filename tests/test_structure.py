@@ -29,7 +29,8 @@ def own_names(tree):
 
 def test_private_names_stay_in_their_folder():
     """What begins with an underscore is used in the folder where it is made, and nowhere else."""
-    trees = {path: tree for path, tree in parsed(".").items() if path.name not in ("numba_private.py", "backend.py", "entry.py")}
+    with_numba = "numba_private.py", "backend.py", "entry.py"
+    trees = {path: tree for path, tree in parsed(".").items() if path.name not in with_numba}
     made = {}
     for path, tree in trees.items():
         made.setdefault(path.parent, set()).update(own_names(tree))

@@ -10,6 +10,7 @@ option `_nrt`                       no counting of references: a fifth of a smal
 `c_code`                            their LLVM code, also of those that come from the disk
 `array_over`                        arrays over memory known by its address, without one more function to compile
 `attempt`, `succeeds`               what Python code inside a user's function raises (`objmode`) is caught as well
+`listen`                            who waits is told what for, see :mod:`mbkern.waits`
 `PROMOTES`                          what a type answers that may stand where another one is wanted, without a loss
 ==================================  ==============================================================================
 
@@ -26,7 +27,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from .compiler import entry
-from .compiler.units import Kind
+from .compiler.units import Kind, listeners
 from .numba_internals import (
     CFunc, CompileResultCacheImpl, CompilerBase, Conversion, CPUDispatcher, FunctionCache, NullCache, PassManager,
     cgutils, dumps, ffi, global_compiler_lock, normalize_signature, populate_array, rtsys, typed_passes,
@@ -75,6 +76,12 @@ class Inlined(_Compiler):
 class Apart(Inlined):
     """For functions that are called and never inlined: LLVM's code, of which whoever calls them makes machine code. The
     engine of constraints has ten entries that share most of what they do: a fifth of the time to compile."""
+
+
+def listen(listener):
+    """Tell listener.begin(function, first) of every function that is about to be compiled, the first of all in this
+    process or not, and listener.end() when it is."""
+    listeners.append(listener)
 
 
 # ---- options of `njit` -----------------------------------------------------------------------------------------------

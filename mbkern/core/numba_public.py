@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from numba import carray, cfunc, config, njit, types
+from numba.core import event
 
 compiler_lock = threading.RLock()
 CALLED: dict = {}
@@ -27,6 +28,24 @@ APART: dict = {}
 def locks():
     """Our own; Numba's is its private affair, so a fork does not wait for other threads that compile."""
     return [compiler_lock]
+
+
+class _Listener(event.Listener):
+    """Is told by Numba that a function is about to be compiled; whether it is the first of all, nobody knows."""
+
+    def __init__(self, listener):
+        self.listener = listener
+
+    def on_start(self, event):
+        self.listener.begin(event.data["dispatcher"].py_func, False)
+
+    def on_end(self, event):
+        self.listener.end()
+
+
+def listen(listener):
+    """Tell listener.begin(function, first) of every function that is about to be compiled, and listener.end()."""
+    event.register("numba:compile", _Listener(listener))
 
 
 # ---- the cache on disk -----------------------------------------------------------------------------------------------

@@ -74,7 +74,8 @@ class Event:
             raise StateError(f"event {name}: expected an njit function g(t, q, p), got {type(g).__name__}; it is "
                              "called from compiled code: decorate it with @numba.njit")
         check_arguments(g, f"event {name}", "g(t, q, p)")
-        if isinstance(direction, bool) or not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
+        way: Any = direction
+        if isinstance(way, bool) or not isinstance(way, numbers.Real) or way not in (-1, 0, 1):
             raise StateError(f"event {name}: direction: expected -1, 0 or 1, got {show(direction)}")
         if not isinstance(terminal, bool | np.bool_ | numbers.Integral) or not 0 <= terminal <= MOST:
             raise StateError(f"event {name}: terminal: expected True, False or a number of crossings up to 2^53, "

@@ -98,7 +98,8 @@ class Stepper:
     def _open(self, ready: bool) -> None:
         """Let `step` go the quick way from now on, or say that there is no state yet."""
         self._ready = ready
-        self._advance, self._advance_with = self._few if ready else (self._slowly, self._slowly)
+        quick: tuple[Any, Any] = self._few if ready else (self._slowly, self._slowly)
+        self._advance, self._advance_with = quick
 
     def __repr__(self) -> str:
         where = f"t = {self.t:g} s" if self._ready else "not started"

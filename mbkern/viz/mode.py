@@ -62,7 +62,7 @@ def animate_mode(system: System, q: ArrayLike, modes: Modes, k: int = 0, out: st
     """
     model = inputs.system(system).model
     place = inputs.configuration(q, model)
-    shapes = getattr(modes, "shapes", None)
+    shapes: Any = getattr(modes, "shapes", None)
     count = shapes.shape[1] if isinstance(shapes, np.ndarray) and shapes.ndim == 2 else -1
     if count < 0 or shapes.shape[0] != model.nv:
         raise StateError(f"modes: expected what system.modes(q) gives for this model, got {show(modes)}")

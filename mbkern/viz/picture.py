@@ -211,7 +211,7 @@ class _Canvas:
         _matplotlib("draw")
         frames, com, names, legend = (checks.flag(value, f"draw: {word}", MethodError) for word, value in (
             ("frames", frames), ("com", com), ("names", names), ("legend", legend)))
-        view = checks.vector(view, "draw: view", 2)
+        elevation, azimuth = checks.vector(view, "draw: view", 2)
         from matplotlib.colors import to_rgb
         from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
@@ -244,7 +244,7 @@ class _Canvas:
         if frames:
             axes.add_collection3d(self.triads)
         self.labels: list[Any] = []
-        self._frame_view(view)
+        self._frame_view((elevation, azimuth))
         self._floor()
         if legend:
             self._legend([*shapes, *self.masses])

@@ -44,6 +44,7 @@ class Unit:
 
 
 _units: dict = {}
+listeners: list = []  # each has begin(function, first), `first` of all in this process, and end()
 _lock = threading.RLock()
 BEING_MADE = object()
 
@@ -62,12 +63,16 @@ def unit_of(function, kind, arguments):
         if found is BEING_MADE:
             raise NotInLanguage(function, None, "it calls itself")
         if found is None:
+            for listener in listeners:
+                listener.begin(function, not _units)
             _units[key] = BEING_MADE
             try:
                 found = _units[key] = _made(function, kind, arguments)
             finally:
                 if _units[key] is BEING_MADE:
                     del _units[key]
+                for listener in listeners:
+                    listener.end()
     return found
 
 
