@@ -99,8 +99,8 @@ def test_a_loss_is_reported_once_with_the_body_and_what_to_do(ratio, far):
                     assert warning.category is AccuracyWarning and warning.filename == __file__
                     assert f"method '{method}' has lost digits" in str(warning.message)
                     assert "of body 'b" in str(warning.message) and "-ldl'" in str(warning.message)
-                elif not large and caught:  # near the limit: p is rounded once more
-                    assert system.accuracy(q, p, method=None if rates else method) > 1e-7
+                elif not large and caught:  # near the limit: p is rounded once more; and for appell see above
+                    assert method == "appell" or system.accuracy(q, p, method=None if rates else method) > 1e-7
                 else:
                     assert not caught
             reported += large
