@@ -37,7 +37,6 @@ class _Entry(BaseLower):
         _kind, value = backend().given(builder, given)
         self.call_conv.return_value(builder, self.context.get_return_value(builder, fndesc.restype, value))
 
-
     def lower(self):
         """Ours and Numba's function in one module, in which nobody else sees ours."""
         text, libraries = text_of(self.unit)

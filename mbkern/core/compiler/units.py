@@ -5,9 +5,9 @@ values (:mod:`.values`). What Numba finally turns into machine code is the text 
 calls, in one piece: LLVM reads, inlines and optimises it once.
 """
 
-import threading
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 
 from llvmlite import ir
 
@@ -45,7 +45,7 @@ class Unit:
 
 _units: dict = {}
 listeners: list = []  # each has begin(function, first), `first` of all in this process, and end()
-_lock = threading.RLock()
+_numbers = count()
 BEING_MADE = object()
 
 
@@ -56,29 +56,28 @@ def backend():
 
 
 def unit_of(function, kind, arguments):
-    """The unit of a Python function for arguments like these values."""
+    """The unit of a Python function for arguments like these values. Whoever asks holds Numba's lock of compilers."""
     key = function, kind, tuple(map(key_of, arguments))
-    with _lock:
-        found = _units.get(key)
-        if found is BEING_MADE:
-            raise NotInLanguage(function, None, "it calls itself")
-        if found is None:
+    found = _units.get(key)
+    if found is BEING_MADE:
+        raise NotInLanguage(function, None, "it calls itself")
+    if found is None:
+        for listener in listeners:
+            listener.begin(function, not _units)
+        _units[key] = BEING_MADE
+        try:
+            found = _units[key] = _made(function, kind, arguments)
+        finally:
+            if _units[key] is BEING_MADE:
+                del _units[key]
             for listener in listeners:
-                listener.begin(function, not _units)
-            _units[key] = BEING_MADE
-            try:
-                found = _units[key] = _made(function, kind, arguments)
-            finally:
-                if _units[key] is BEING_MADE:
-                    del _units[key]
-                for listener in listeners:
-                    listener.end()
+                listener.end()
     return found
 
 
 def _made(function, kind, arguments):
     known = {}
-    symbol = f"mbkern.{function.__module__.rpartition('.')[2]}.{function.__qualname__}.{len(_units)}"
+    symbol = f"mbkern.{function.__module__.rpartition('.')[2]}.{function.__qualname__}.{next(_numbers)}"
     given = [leaf.type for value in arguments for leaf in leaves(value)]
     while True:
         module, libraries = ir.Module(symbol), Libraries()
