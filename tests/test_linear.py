@@ -181,7 +181,7 @@ def test_a_mode_becomes_a_page(tmp_path):
     modes = system.modes([0.0, 0.0])
     mb.viz.animate_mode(system, [0.0, 0.0], modes, 1, tmp_path / "mode.html")
     assert "<html" in (tmp_path / "mode.html").read_text(encoding="utf-8")[:2000].lower()
-    with pytest.raises(StateError, match="k: expected the number of a mode from 0 to 1, got 2"):
+    with pytest.raises(StateError, match="k, the number of a mode: expected a whole number from 0 to 1, got 2"):
         mb.viz.animate_mode(system, [0.0, 0.0], modes, 2)
     with pytest.raises(StateError, match="modes: expected what"):
         mb.viz.animate_mode(system, [0.0, 0.0], None)

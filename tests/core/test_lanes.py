@@ -8,8 +8,9 @@ import mbkern as mb
 from mbkern import plain
 from mbkern.core import checks, lanes, operations
 from mbkern.core.constants import NQ, NV
+from mbkern.core.number import LANES
 
-BYTES = 32  # of a number on four lanes
+BYTES = 8 * LANES  # of a number on lanes
 
 
 def ordinary(compiled, **names):

@@ -173,7 +173,7 @@ def test_rotations_need_not_be_given_as_unit_quaternions():
 def test_missing_file(tmp_path):
     with pytest.raises(ModelError, match="no file"):
         mb.load_mjcf(tmp_path / "nowhere.xml")
-    with pytest.raises(ModelError, match="armature must be"):
+    with pytest.raises(ModelError, match="armature: expected 'keep' or 'drop'"):
         mb.load_mjcf(MACHINE, armature="error")
 
 

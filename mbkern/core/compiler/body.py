@@ -422,6 +422,8 @@ class Body:
             if not -len(value.parts) <= index.known < len(value.parts):
                 self.fail(node, f"no item {index.known} of {len(value.parts)}")
             return value.parts[index.known]
+        if isinstance(value, Number) and isinstance(value.type, types.Record) and isinstance(index, Static):
+            return self.ask(node, self.backend.attribute, value, index.object)  # a field by its name
         return self.ask(node, self.backend.item, value, index)
 
     def index(self, node):
