@@ -193,9 +193,9 @@ def test_breakdowns_add_up_and_print():
 def test_bad_input():
     model = mb.zoo.chain(3)
     for level in ("kernel", "textbook"):
-        with pytest.raises(MethodError, match="expected 'auto' or 'emh-ldl'|expected one of emh-ldl"):
+        with pytest.raises(MethodError, match=r"expected 'auto' or 'emh-ldl'|expected one of emh-ldl"):
             mb.flops.count(model, "emh", level=level)
-        with pytest.raises(MethodError, match="expected 'auto' or 'emh-ldl'|expected one of emh-ldl"):
+        with pytest.raises(MethodError, match=r"expected 'auto' or 'emh-ldl'|expected one of emh-ldl"):
             mb.flops.count(model, 3, level=level)
     with pytest.raises(MethodError, match="emh-cholesky"):
         mb.flops.count(model, "emh-cholesky")  # textbook only: the kernels' list is shown
