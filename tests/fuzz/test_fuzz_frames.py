@@ -174,8 +174,8 @@ def check_motion(case: Case, udot: np.ndarray) -> None:
         check(given, f"{name} regressor", Y @ pi, truth, other, np.max(np.abs(Y) @ np.abs(pi)))
 
 
-# Known, and open: a regressor goes through the frame of the root, and what cancels there is lost. 1200 epsilon of the sizes
-# that are added up instead of 100, on processors on which the state of this tree comes out an ulp apart from others.
+# Known, and open: a regressor goes through the frame of the root, and what cancels there is lost. 1200 epsilon of the
+# sizes that are added up instead of 100, on processors on which the state of this tree comes out an ulp apart.
 LOSSES = {80}
 
 
