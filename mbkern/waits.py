@@ -32,18 +32,18 @@ PAUSE = 0.25  # seconds between two things that are compiled, if they have nothi
 # and after what comes before, of trees of hinges and of any tree.
 # bench/waits.py alone: begin
 ALONE: dict[str, tuple[float, float]] = {
-    "rhs": (7.6, 14.3),
-    "rhs_batch": (18.8, 30.3),
-    "dopri5": (14.8, 25.5),
-    "gauss4": (15.1, 21.1),
-    "stepper": (14.5, 19.8),
-    "simulate_batch": (24.2, 29.7),
-    "accelerations": (14.7, 15.6),
-    "batch": (18.8, 30.3),
-    "simulate": (14.8, 25.5),
-    "rk4": (14.8, 25.5),
-    "midpoint": (15.1, 21.1),
-    "gauss6": (15.1, 21.1),
+    "rhs": (4.2, 6.2),
+    "rhs_batch": (6.9, 10.1),
+    "dopri5": (7.6, 10.3),
+    "gauss4": (8.3, 10.7),
+    "stepper": (8.0, 9.6),
+    "simulate_batch": (10.6, 14.0),
+    "accelerations": (6.1, 6.2),
+    "batch": (6.9, 10.1),
+    "simulate": (7.6, 10.3),
+    "rk4": (7.6, 10.3),
+    "midpoint": (8.3, 10.7),
+    "gauss6": (8.3, 10.7),
 }
 # bench/waits.py alone: end
 # bench/waits.py after: begin
