@@ -48,18 +48,18 @@ ALONE: dict[str, tuple[float, float]] = {
 # bench/waits.py alone: end
 # bench/waits.py after: begin
 AFTER: dict[str, tuple[float, float]] = {
-    "rhs": (8.2, 16.7),
-    "rhs_batch": (17.6, 25.5),
-    "dopri5": (10.1, 9.3),
-    "gauss4": (2.5, 2.5),
-    "stepper": (2.8, 2.2),
-    "simulate_batch": (10.7, 11.6),
-    "accelerations": (9.1, 5.8),
-    "batch": (17.6, 25.5),
-    "simulate": (10.1, 9.3),
-    "rk4": (10.1, 9.3),
-    "midpoint": (2.5, 2.5),
-    "gauss6": (2.5, 2.5),
+    "rhs": (4.3, 6.9),
+    "rhs_batch": (5.4, 8.4),
+    "dopri5": (5.8, 6.1),
+    "gauss4": (0.8, 0.9),
+    "stepper": (0.9, 1.3),
+    "simulate_batch": (5.9, 7.7),
+    "accelerations": (2.5, 2.4),
+    "batch": (5.4, 8.4),
+    "simulate": (5.8, 6.1),
+    "rk4": (5.8, 6.1),
+    "midpoint": (0.8, 0.9),
+    "gauss6": (0.8, 0.9),
 }
 # bench/waits.py after: end
 # Operations: alone, and after `rhs` and what comes before.
