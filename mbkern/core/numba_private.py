@@ -1,8 +1,8 @@
-"""What the core uses of Numba beside its public interface, all in one file, and what each part gives.
+"""What the core does with Numba beside its public interface, and what each part gives.
 
 ==================================  ==============================================================================
 `compiler_lock`, `locks`            a fork waits while another thread compiles, see :mod:`mbkern.locks`
-pipelines `Called`, `Inlined`       kernels compile in a third of the time, and lanes on the stack lie within lines
+pipelines `Called`, `Inlined`       functions are compiled by :mod:`.compiler`, in a third of the time
 option `_nrt`                       no counting of references: a fifth of a small call from Python
 `cache_on_disk`                     compiled code that is never stale, checked for damage, loaded without the compiler
 `inner`                             functions without machine code refuse to be called from Python, and do not crash
@@ -14,8 +14,8 @@ option `_nrt`                       no counting of references: a fifth of a smal
 `PROMOTES`                          what a type answers that may stand where another one is wanted, without a loss
 ==================================  ==============================================================================
 
-:mod:`mbkern.core.numba_public` has the same names without any of this. `mbkern.core.toolchain` chooses: importing this
-module fails where a part is missing.
+:mod:`mbkern.core.numba_public` has the same names without any of this. `mbkern.core.toolchain` chooses: importing
+:mod:`.numba_internals`, which has all private names, fails where one is missing.
 """
 
 import hashlib
@@ -68,14 +68,10 @@ class Called(_Compiler):
 
 
 class Inlined(_Compiler):
-    """For functions that are always inlined: no machine code, which nobody would call, but LLVM's code."""
+    """For parts of kernels: no machine code, which nobody would call, but LLVM's code, also of functions that are never
+    inlined ("apart"). Whoever calls them makes machine code of it."""
 
     way = entry.WithoutMachineCode
-
-
-class Apart(Inlined):
-    """For functions that are called and never inlined: LLVM's code, of which whoever calls them makes machine code. The
-    engine of constraints has ten entries that share most of what they do: a fifth of the time to compile."""
 
 
 def listen(listener):
@@ -93,7 +89,7 @@ CALLED: dict = dict(pipeline_class=Called, _nrt=False)
 INLINED: dict = dict(pipeline_class=Inlined, _nrt=False, **_NO_WRAPPERS)
 COUNTED: dict = dict(pipeline_class=Inlined, _nrt=True, **_NO_WRAPPERS)  # it may return arrays
 NOINLINE: dict = dict(pipeline_class=Called, _nrt=False, **_NO_WRAPPERS)
-APART: dict = dict(pipeline_class=Apart, _nrt=False, **_NO_WRAPPERS)
+APART: dict = dict(pipeline_class=Inlined, _nrt=False, **_NO_WRAPPERS)
 
 
 class _Inner(CPUDispatcher):
