@@ -282,15 +282,13 @@ OPERATIONS = _table(
               tuple(result(name, ("nv", "nv"), "") for name in ("tau_q", "tau_u", "tau_udot")), pivots=False,
               room="rows_size"),
     Operation("momentum_regressor", "momenta as a matrix times the inertial parameters", "regressors",
-              "momentum_regressor", (Q, U), (result("Y", ("nv", "10 N"), "p = Y pi" + _PI),), pivots=False,
-              room="rows_size"),
+              "momentum_regressor", (Q, U), (result("Y", ("nv", "10 N"), "p = Y pi" + _PI),), pivots=False),
     Operation("momentum_rate_regressor", "their rates without joint forces, likewise", "regressors",
-              "momentum_rate_regressor", (Q, U), (result("Z", ("nv", "10 N"), "pdot = Z pi + tau"),), pivots=False,
-              room="rows_size"),
+              "momentum_rate_regressor", (Q, U), (result("Z", ("nv", "10 N"), "pdot = Z pi + tau"),), pivots=False),
     Operation("torque_regressor", "joint forces that a motion needs, likewise", "regressors", "torque_regressor",
-              (Q, U, UDOT), (result("W", ("nv", "10 N"), "tau = W pi"),), pivots=False, room="rows_size"),
+              (Q, U, UDOT), (result("W", ("nv", "10 N"), "tau = W pi"),), pivots=False),
     Operation("energy_regressor", "kinetic energy and that of weight, likewise", "regressors", "energy_regressor",
-              (Q, U), (result("E", (2, "10 N"), "(T, Pi) = E pi"),), pivots=False, room="rows_size"),
+              (Q, U), (result("E", (2, "10 N"), "(T, Pi) = E pi"),), pivots=False),
 )
 
 

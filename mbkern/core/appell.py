@@ -29,15 +29,15 @@ from .forces import add_applied_forces
 from .jit import inline, kernel, noinline
 from .joints import dofs, put_drive_margins, put_frames
 from .layout import (
-    GRAVITY, HAS_ROTORS, HOME, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_PHI, W_V, W_W,
-    get3, get6, get_frame, get_pair, loss_at, margins_at, node_row, put3, put_pair, speeds_at, work_row, work_size,
+    HAS_ROTORS, HOME, INERTIA, MASS, MOMENT, N_NODES, NV, VI, W_GRAVITY, W_PHI, W_V, W_W,
+    get3, get6, get_pair, loss_at, margins_at, node_row, put_pair, speeds_at, work_row, work_size,
 )
-from .momenta import project_forces
+from .momenta import project_forces, put_gravity
 from .newton_euler import carry_accelerations, put_motions
 from .number import fma, get, larger, magnitude, put, smaller, whole
 from .rotors import add_rotor_forces, armature
 from .spatial import ZERO6
-from .vec3 import add, cross, dot, mul, scale, smul
+from .vec3 import add, cross, dot, scale, smul
 
 PROBED_ROUNDING = 4.0 * 2.0**-52  # of S, in the sum of four of them that gives a diagonal entry of A
 PROBED_TOLERANCE = 1e-12  # of the diagonal of A, whose error is about the rounding error of S
@@ -159,14 +159,10 @@ def probe_mass(block, S0, A, at, H, bias, work):
 @inline
 def put_weight(block, out, work):
     """out = d/dq of (g . sum m r_C), the forces of gravity in the joints; frames are in the workspace already."""
-    n = whole(block, N_NODES)
-    ground = work_row(n)
-    put3(work, ground + W_GRAVITY, get3(block, GRAVITY))
-    for i in range(n):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        kw = work_row(k) if k >= 0 else ground
-        g = mul(get_frame(work, w + W_G)[0], get3(work, kw + W_GRAVITY))
-        put3(work, w + W_GRAVITY, g)
+    put_gravity(block, work)
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        g = get3(work, w + W_GRAVITY)
         put_pair(work, w + W_PHI, (scale(get(block, c + MASS), g), cross(get3(block, c + MOMENT), g)))
     project_forces(block, out, work)
 

@@ -38,7 +38,7 @@ from .layout import (
     W_PHI, W_V, add_to3, add_to_pair, body_row, get3, get33, get_frame, get_pair, node_row, put3, put_pair, speeds_at,
     work_row,
 )
-from .momenta import own_momentum
+from .momenta import own_momentum, put_gravity
 from .newton_euler import put_motions
 from .number import get, put, whole
 from .passing import put_hinge_frames
@@ -146,11 +146,9 @@ def put_momentum_rates(block, q, tau, qdot, Pdot, work):
 @inline
 def put_moments(block, work):
     """Gravity in the axes of all nodes; their own first moments and momenta, for the velocities in the workspace."""
-    n = whole(block, N_NODES)
-    put3(work, work_row(n) + W_GRAVITY, get3(block, GRAVITY))
-    for i in range(n):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        put3(work, w + W_GRAVITY, mul(get33(work, w + W_G), get3(work, work_row(k if k >= 0 else n) + W_GRAVITY)))
+    put_gravity(block, work)
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
         put3(work, w + W_MOMENT, get3(block, c + MOMENT))
         put_pair(work, w + W_PHI, own_momentum(block, c, get_pair(work, w + W_V)))
 

@@ -21,14 +21,14 @@ from .jit import inline
 from .joints import put_frames
 from .layout import (
     BODY_G, BODY_NODE, GRAVITY, MASS, MOMENT, N_BODIES, N_NODES, NV, PARENT, W_DRIFT, W_G, W_GRAVITY, W_PHI,
-    W_V, W_W, body_row, get3, get_frame, get_pair, node_row, put3, put_pair, speeds_at, work_row,
+    W_V, W_W, body_row, get3, get_frame, get_pair, node_row, put_pair, speeds_at, work_row,
 )
-from .momenta import add_forces, own_momentum, project_forces
+from .momenta import add_forces, own_momentum, project_forces, put_gravity
 from .newton_euler import put_accelerations, put_motions
 from .number import get, put, whole
 from .rotors import add_rotor_forces, add_rotors
 from .spatial import add6, force_to_parent, motion_to_child, omega_times, sub6
-from .vec3 import ZERO3, cross, mul, neg, scale
+from .vec3 import ZERO3, cross, neg, scale
 
 
 @inline
@@ -53,13 +53,11 @@ def bias(block, q, u, wrench, tau, work):
 @inline
 def gravity_forces(block, q, tau, work):
     """Joint forces that hold the machine at rest against weight alone."""
-    n = whole(block, N_NODES)
     put_frames(block, q, work)
-    put3(work, work_row(n) + W_GRAVITY, get3(block, GRAVITY))
-    for i in range(n):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        g = mul(get_frame(work, w + W_G)[0], get3(work, work_row(k if k >= 0 else n) + W_GRAVITY))
-        put3(work, w + W_GRAVITY, g)
+    put_gravity(block, work)
+    for i in range(whole(block, N_NODES)):
+        c, w = node_row(i), work_row(i)
+        g = get3(work, w + W_GRAVITY)
         put_pair(work, w + W_PHI, (scale(-get(block, c + MASS), g), cross(g, get3(block, c + MOMENT))))
     project_forces(block, tau, work)
 

@@ -10,11 +10,12 @@ from .drives import evaluate_drives
 from .jit import inline, kernel
 from .joints import add_drive_rate, add_projection, add_rates, put_frames
 from .layout import (
-    BODY_G, BODY_NODE, INERTIA, MASS, MOMENT, N_BODIES, N_NODES, NV, PARENT, W_G, W_PHI, W_V,
-    add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put_pair, work_row,
+    BODY_G, BODY_NODE, GRAVITY, INERTIA, MASS, MOMENT, N_BODIES, N_NODES, NV, PARENT, W_G, W_GRAVITY, W_PHI, W_V,
+    add_to_pair, body_row, get3, get6, get_frame, get_pair, node_row, put3, put_pair, work_row,
 )
 from .number import get, put, whole
 from .spatial import ZERO6, force_to_parent, motion_to_child, rigid_times
+from .vec3 import mul
 
 
 @inline
@@ -62,6 +63,17 @@ def body_velocity(block, row, work):
     i = whole(block, row + BODY_NODE)
     at = work_row(i if i >= 0 else whole(block, N_NODES)) + W_V
     return motion_to_child(get_frame(block, row + BODY_G), get_pair(work, at))
+
+
+@inline
+def put_gravity(block, work):
+    """g in the axes of all nodes, whose frames are there."""
+    n = whole(block, N_NODES)
+    put3(work, work_row(n) + W_GRAVITY, get3(block, GRAVITY))
+    for i in range(n):
+        w, k = work_row(i), whole(block, node_row(i) + PARENT)
+        put3(work, w + W_GRAVITY,
+             mul(get_frame(work, w + W_G)[0], get3(work, work_row(k if k >= 0 else n) + W_GRAVITY)))
 
 
 @inline

@@ -8,25 +8,23 @@
     (T, V)    = E pi    energies                 E = v . I(pi) v / 2,  -m g . r - g . s
 
 for every dof on the way from a body to the root, S its twist, v and a velocity and acceleration of the body, v_a that
-of the dof's own node; all carried to body axes at the body origin. Springs, dampers and rotors add their own, what is
-driven is part of v and a. Atkeson, An & Hollerbach 1986 for tau; that p and pdot need no accelerations is what
-identification from momenta rests on.
+of the dof's own node; all carried to body axes at the body origin, from node to node: nothing goes through a far point
+and cancels. Springs, dampers and rotors add their own, what is driven is part of v and a. Atkeson, An & Hollerbach 1986
+for tau; that p and pdot need no accelerations is what identification from momenta rests on.
 """
 
-from .jacobian_rhs import prepare_without_pivots
 from .jit import inline
-from .joints import dofs
+from .joints import dofs, put_frames, twist
 from .layout import (
-    BODY_G, BODY_NODE, GRAVITY, N_BODIES, NV, PARENT, VI, W_G, body_row, get3, get_frame, get_pair,
-    node_row, put3, put6, speeds_at, work_row,
+    BODY_G, BODY_NODE, GRAVITY, N_BODIES, N_NODES, NV, PARENT, VI, W_G, W_GRAVITY, W_P, W_V, W_W, body_row, get3,
+    get33, get_frame, get_pair, node_row, put3, put6, put_frame, work_row,
 )
-from .number import get, put, whole
-from .spatial import compose, motion_to_child
-from .variations import (
-    D_BEFORE, D_S, D_TURNING, DOF, N_FRAME, N_V, cross_motion, dof_variation, node_variation,
-)
-from .vec3 import ZERO3, add, cross, dot, scale
-from .velocity_derivatives import W_A, put_accelerations
+from .momenta import body_velocity, put_gravity, put_velocities
+from .newton_euler import put_accelerations, put_motions
+from .number import put, whole
+from .spatial import compose, cross_motion, motion_to_child, scale6
+from .vec3 import ZERO3, add, cross, dot, mul, sadd, scale
+from .world_axes import FROM_WORLD, put_world_axes
 
 TEN = 10
 
@@ -47,128 +45,114 @@ def put_ten(out, at, x):
 
 
 @inline
-def put_motions(block, q, u, work):
-    """Rows of all dofs, frames and velocities of all nodes, for joint speeds u."""
-    for j in range(whole(block, NV)):
-        put(work, speeds_at(block) + j, get(u, j))
-    prepare_without_pivots(block, q, u[0:0], work)
-
-
-@inline
-def last_dof(block, i):
-    """The last dof at node i or above it; nv when there is none."""
-    while i >= 0 and dofs(block, node_row(i)) == 0:
-        i = whole(block, node_row(i) + PARENT)
-    return whole(block, NV) if i < 0 else whole(block, node_row(i) + VI) + dofs(block, node_row(i)) - 1
-
-
-@inline
-def place_of(block, b, work):
-    """Axes and origin of body b, from the root of its tree; its node is i >= 0."""
-    row = body_row(block, b)
-    X = get_frame(work, node_variation(block, whole(block, row + BODY_NODE)) + N_FRAME)
-    return compose(get_frame(block, row + BODY_G), X)
-
-
-@inline
 def clear(out, count):
     for j in range(count):
         put(out, j, 0.0)
 
 
 @inline
+def begin_way(block, row, work):
+    """The node of the body at `row`, from which it is seen first."""
+    put_frame(work, way_at(block), get_frame(block, row + BODY_G))
+    return whole(block, row + BODY_NODE)
+
+
+@inline
+def way_at(block):
+    """Where the frame of a body as seen from a node on its way to the root is in the workspace: the ground has none."""
+    return work_row(whole(block, N_NODES)) + W_G
+
+
+@inline
+def seen_from_node(block, work):
+    return get_frame(work, way_at(block))
+
+
+@inline
+def go_up(block, i, work):
+    """The parent of node i, from which the body is seen next."""
+    put_frame(work, way_at(block), compose(seen_from_node(block, work), get_frame(work, work_row(i) + W_G)))
+    return whole(block, node_row(i) + PARENT)
+
+
+@inline
 def momentum_regressor(block, q, u, Y, work):
     """Y, nv x 10 N."""
-    put_motions(block, q, u, work)
-    n, nv, rows = whole(block, N_BODIES), whole(block, NV), dof_variation(block, 0)
-    clear(Y, nv * TEN * n)
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
+    n = whole(block, N_BODIES)
+    clear(Y, whole(block, NV) * TEN * n)
     for b in range(n):
-        i = whole(block, body_row(block, b) + BODY_NODE)
-        if i >= 0:
-            X = place_of(block, b, work)
-            v, j = motion_to_child(X, get_pair(work, node_variation(block, i) + N_V)), last_dof(block, i)
-            while j < nv:
-                S = motion_to_child(X, get_pair(work, rows + DOF * j + D_S))
-                put_ten(Y, TEN * (n * j + b), by_inertia(S, v))
-                j = whole(work, rows + DOF * j + D_BEFORE)
+        row = body_row(block, b)
+        i, v = begin_way(block, row, work), body_velocity(block, row, work)
+        while i >= 0:
+            c, X = node_row(i), seen_from_node(block, work)
+            for a in range(dofs(block, c)):
+                put_ten(Y, TEN * (n * (whole(block, c + VI) + a) + b),
+                        by_inertia(motion_to_child(X, twist(block, c, a)), v))
+            i = go_up(block, i, work)
 
 
 @inline
 def momentum_rate_regressor(block, q, u, Z, work):
     """Z, nv x 10 N."""
-    put_motions(block, q, u, work)
-    n, nv, rows, g = whole(block, N_BODIES), whole(block, NV), dof_variation(block, 0), get3(block, GRAVITY)
-    clear(Z, nv * TEN * n)
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
+    put_gravity(block, work)
+    n = whole(block, N_BODIES)
+    clear(Z, whole(block, NV) * TEN * n)
     for b in range(n):
-        i = whole(block, body_row(block, b) + BODY_NODE)
-        if i >= 0:
-            X = place_of(block, b, work)
-            v, j = motion_to_child(X, get_pair(work, node_variation(block, i) + N_V)), last_dof(block, i)
-            weight = motion_to_child(X, (g, ZERO3))
-            while j < nv:
-                d = rows + DOF * j
-                S = motion_to_child(X, get_pair(work, d + D_S))
-                x = by_inertia(motion_to_child(X, get_pair(work, d + D_TURNING)), v)
-                y = by_inertia(S, weight)
-                put_ten(Z, TEN * (n * j + b), (x[0] + y[0], add(x[1], y[1]), x[2]))
-                j = whole(work, d + D_BEFORE)
+        row = body_row(block, b)
+        i, v = begin_way(block, row, work), body_velocity(block, row, work)
+        g = get3(work, work_row(max(i, 0)) + W_GRAVITY)
+        weight = (mul(get33(block, row + BODY_G), g), ZERO3)
+        while i >= 0:
+            c, X, v_a = node_row(i), seen_from_node(block, work), get_pair(work, work_row(i) + W_V)
+            for a in range(dofs(block, c)):
+                e = twist(block, c, a)
+                x = by_inertia(motion_to_child(X, cross_motion(v_a, e)), v)
+                y = by_inertia(motion_to_child(X, e), weight)
+                put_ten(Z, TEN * (n * (whole(block, c + VI) + a) + b), (x[0] + y[0], add(x[1], y[1]), x[2]))
+            i = go_up(block, i, work)
 
 
 @inline
 def torque_regressor(block, q, u, udot, W, work):
     """W, nv x 10 N."""
-    put_motions(block, q, u, work)
+    put_frames(block, q, work)
+    put_motions(block, u, work)
     put_accelerations(block, udot, work)
-    n, nv, rows = whole(block, N_BODIES), whole(block, NV), dof_variation(block, 0)
-    clear(W, nv * TEN * n)
+    n = whole(block, N_BODIES)
+    clear(W, whole(block, NV) * TEN * n)
     for b in range(n):
-        i = whole(block, body_row(block, b) + BODY_NODE)
-        if i >= 0:
-            X = place_of(block, b, work)
-            v, j = motion_to_child(X, get_pair(work, node_variation(block, i) + N_V)), last_dof(block, i)
-            a = motion_to_child(X, get_pair(work, work_row(i) + W_A))
-            while j < nv:
-                S = motion_to_child(X, get_pair(work, rows + DOF * j + D_S))
-                x, y = by_inertia(S, a), by_inertia(cross_motion(S, v), v)
-                xx, yy = x[2], y[2]
-                put_ten(W, TEN * (n * j + b), (x[0] + y[0], add(x[1], y[1]), (
-                    xx[0] + yy[0], xx[1] + yy[1], xx[2] + yy[2], xx[3] + yy[3], xx[4] + yy[4], xx[5] + yy[5])))
-                j = whole(work, rows + DOF * j + D_BEFORE)
-
-
-@inline
-def root_of(block, i):
-    """The root of the tree that node i is in."""
-    while whole(block, node_row(i) + PARENT) >= 0:
-        i = whole(block, node_row(i) + PARENT)
-    return i
+        row = body_row(block, b)
+        i, v = begin_way(block, row, work), body_velocity(block, row, work)
+        w = motion_to_child(get_frame(block, row + BODY_G), get_pair(work, work_row(max(i, 0)) + W_W))
+        while i >= 0:
+            c, X = node_row(i), seen_from_node(block, work)
+            for a in range(dofs(block, c)):
+                S = motion_to_child(X, twist(block, c, a))
+                x, y = by_inertia(S, w), by_inertia(cross_motion(S, v), v)
+                put_ten(W, TEN * (n * (whole(block, c + VI) + a) + b),
+                        (x[0] + y[0], add(x[1], y[1]), sadd(x[2], y[2])))
+            i = go_up(block, i, work)
 
 
 @inline
 def energy_regressor(block, q, u, E, work):
     """E, 2 x 10 N: kinetic and potential energy of weight. Bodies on the ground have a place, and no motion."""
-    put_motions(block, q, u, work)
+    put_frames(block, q, work)
+    put_velocities(block, u, work)
+    put_world_axes(block, q, W_P, FROM_WORLD, True, work)
     n, g = whole(block, N_BODIES), get3(block, GRAVITY)
     clear(E, 2 * TEN * n)
     for b in range(n):
         row = body_row(block, b)
         i = whole(block, row + BODY_NODE)
         if i >= 0:
-            X = place_of(block, b, work)
-            v = motion_to_child(X, get_pair(work, node_variation(block, i) + N_V))
-            x = by_inertia(v, v)
-            J = x[2]
-            put_ten(E, TEN * b, (0.5 * x[0], scale(0.5, x[1]), (0.5 * J[0], 0.5 * J[1], 0.5 * J[2], 0.5 * J[3],
-                                                                0.5 * J[4], 0.5 * J[5])))
-            r = add(X[1], get_frame(work, work_row(root_of(block, i)) + W_G)[1])
-            put_weight(E, TEN * (n + b), g, r, motion_to_child(X, (g, ZERO3))[0])
-        else:
-            G, rho = get_frame(block, row + BODY_G)
-            put_weight(E, TEN * (n + b), g, rho, motion_to_child((G, rho), (g, ZERO3))[0])
-
-
-@inline
-def put_weight(E, at, g, r, own):
-    """-m g . r - g . s; `own` is g in body axes."""
-    put(E, at, -dot(g, r))
-    put3(E, at + 1, scale(-1.0, own))
+            v = body_velocity(block, row, work)
+            put_ten(E, TEN * b, by_inertia(scale6(0.5, v), v))
+        at = work_row(i if i >= 0 else whole(block, N_NODES)) + W_P
+        G, r = compose(get_frame(block, row + BODY_G), get_frame(work, at))
+        put(E, TEN * (n + b), -dot(g, r))
+        put3(E, TEN * (n + b) + 1, scale(-1.0, mul(G, g)))

@@ -106,6 +106,12 @@ def omega_transposed_times(v, x):
 
 
 @inline
+def cross_motion(v, s):
+    """v x s of two motions."""
+    return omega_transposed_times(s, v)
+
+
+@inline
 def rigid_inertia(m, s, J):
     """M of a rigid body: mass m, first moment s = m rc, inertia J about the origin."""
     return ((m, 0.0, 0.0, m, 0.0, m), ((0.0, s[2], -s[1]), (-s[2], 0.0, s[0]), (s[1], -s[0], 0.0)), J)

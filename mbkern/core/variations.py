@@ -35,8 +35,8 @@ from .layout import (
 from .number import fma, get, put, whole
 from .rotors import armature, armature_pair
 from .spatial import (
-    ZERO6, add6, axpy6, column_az, column_lz, compose, dot6, downdate, force_to_parent, inertia_times, motion_to_child,
-    omega_times, omega_transposed_times, rigid_times, rigid_to_parent, scale6,
+    ZERO6, add6, axpy6, column_az, column_lz, compose, cross_motion, dot6, downdate, force_to_parent, inertia_times,
+    motion_to_child, omega_times, rigid_times, rigid_to_parent, scale6,
 )
 from .vec3 import ZERO3, add, axpy, cross, scale, tmul
 
@@ -85,12 +85,6 @@ def along_z(block, c):
     """How far a node of one dof moves along, and how far it turns about, the z axis of its frame for a unit rate."""
     e = twist(block, c, 0)
     return e[0][2], e[1][2]
-
-
-@inline
-def cross_motion(v, s):
-    """v x s of two motions."""
-    return omega_transposed_times(s, v)
 
 
 @inline

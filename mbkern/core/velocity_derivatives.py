@@ -26,14 +26,14 @@ from .layout import (
 )
 from .number import get, put, whole
 from .rotors import armature
-from .spatial import add6, axpy6, dot6, omega_times, rigid_times, rigid_to_parent, scale6, sub6
+from .spatial import add6, axpy6, cross_motion, dot6, omega_times, rigid_times, rigid_to_parent, scale6, sub6
 from .tangents import (
     L_X, SETS, clear_momenta, clear_velocities, first_of, lane_row, lanes_begin, put_speeds, solve_backward,
     solve_forward,
 )
 from .variations import (
     D_BEFORE, D_DRIFT, D_F, D_IMPULSE, D_LAST, D_LOAD, D_RATE_LOAD, D_S, D_SPIN, D_START, D_TURNING, D_UP, D_WRENCH,
-    DOF, N_FRAME, N_INERTIA, N_MOMENT, N_MOMENTUM, N_V, cross_motion, dof_variation, motion_to_parent, node_variation,
+    DOF, N_FRAME, N_INERTIA, N_MOMENT, N_MOMENTUM, N_V, dof_variation, motion_to_parent, node_variation,
 )
 from .vec3 import ZERO3, cross, dot, neg
 

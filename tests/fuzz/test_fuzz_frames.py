@@ -174,11 +174,6 @@ def check_motion(case: Case, udot: np.ndarray) -> None:
         check(given, f"{name} regressor", Y @ pi, truth, other, np.max(np.abs(Y) @ np.abs(pi)))
 
 
-# Known, and open: a regressor goes through the frame of the root, and what cancels there is lost. 1200 epsilon of the
-# sizes that are added up instead of 100, on processors on which the state of this tree comes out an ulp apart.
-LOSSES = {80}
-
-
 def test_joint_forces_accelerations_and_regressors():
     failures = []
     for seed in range(FIRST, FIRST + COUNT // 5):
@@ -191,8 +186,6 @@ def test_joint_forces_accelerations_and_regressors():
             if not refused(case):
                 failures.append(f"seed {seed}: {wrong}")
         except AssertionError as wrong:
-            if seed in LOSSES and "momentum_rate regressor" in str(wrong):
-                continue
             failures.append(f"seed {seed}: {wrong}")
     assert not failures, f"{len(failures)} trees:\n" + "\n".join(failures[:40])
 
