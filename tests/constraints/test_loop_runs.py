@@ -179,11 +179,17 @@ def test_what_gradients_refuse(system, state):
         mb.gradient(loss, system, q + 0.1, p, (0.0, 0.1))
 
 
+@njit
+def steer(t, q, p, u, out):
+    out[3], out[4] = 0.3 * q[4] * q[6] - 0.1 * u[4], 0.2 * q[5] - 0.1 * p[3]
+
+
 def test_tangents_of_a_rolling_disc():
-    """A quaternion, and rows of velocities beside one of a position: against runs from states beside the first."""
+    """A quaternion that a force function sees, and rows of velocities beside one of a position: against runs from
+    states beside the first."""
     disc = mb.System(mb.zoo.rolling_disc())
     q, u = disc.consistent(disc.assemble(disc.model.neutral()), 0.3 * np.random.default_rng(4).normal(size=6))
-    p, times = disc.momenta(q, u), {"t_eval": [0.4], **ACCURATE}
+    p, times = disc.momenta(q, u), {"t_eval": [0.4], "tau": mb.forces.with_derivative(steer), **ACCURATE}
     changes = Consistent(disc).directions(q, p, 0.0)
     assert changes.shape == (12, 8)  # five coordinates, three velocities
     run = disc.simulate(q, p, (0.0, 0.4), tangent=changes, **times)
