@@ -153,9 +153,9 @@ def test_force_functions_along_a_run(system, state):
     def reach(t, q, p):
         return float(q[-1, 2] * p[-1, 0])
 
-    g = mb.gradient(reach, system, q, p, (0.0, 0.15), t_eval=[0.15], parameters=["rod.mass", "crank.stiffness"], **forces,
-                    **ACCURATE)
-    for name in ("rod.mass", "crank.stiffness"):
+    names = ["rod.mass", "crank.stiffness"]
+    g = mb.gradient(reach, system, q, p, (0.0, 0.15), parameters=names, **times, **forces)
+    for name in names:
         def lossy(x, name=name):
             y = end(engine(**{name.replace(".", "_"): x}), q, p)
             return y[2] * y[3]
