@@ -5,7 +5,7 @@
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn.
 
 - tangents: a run with its state-transition matrix, beside 2 nv plain runs (what differences take at least)
-- gradient: by the beginning and all constants of the machine, in plain runs of the same steps (limit 4, of hinges)
+- gradient: by the beginning and all constants of the machine, in plain runs of the same steps (limit 4)
 - stiff: "gauss4" with stiff springs and dampers in the joints, exact Jacobian beside differences; and springs that do
   not need Newton's iteration, where nothing must change
 """
@@ -97,7 +97,7 @@ if __name__ == "__main__":
             row_of_tangents(n, integrator, repeats) for integrator in ("rk4", "gauss4") for n in sizes],
         "bench/trajectories.py gradients": lambda: [
             *(row_of_gradients(n, integrator, repeats) for integrator in ("rk4", "dopri5", "gauss4") for n in sizes),
-            row_of_gradients(7, "rk4", repeats, "ball"), row_of_gradients(7, "dopri5", repeats, "ball")],
+            *(row_of_gradients(7, integrator, repeats, "ball") for integrator in ("rk4", "dopri5", "gauss4"))],
         "bench/trajectories.py stiff": lambda: [
             row_of_stiff(n, stiffness, repeats) for n in sizes for stiffness in (10.0, 1e4, 1e6)]}
     options = arguments("derivatives along runs", publishes=True, parts=[mark.split()[1] for mark in tables])

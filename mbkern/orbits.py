@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,7 +38,9 @@ __all__ = ["PeriodicOrbit", "monodromy", "periodic", "poincare"]
 ITERATIONS = 40
 RANK = 1e-9  # singular values below this part of the largest say nothing: along the orbit, across families
 HALVINGS = 8
-SHORTEST = 0.1  # of the guess of a period: below it shooting runs into the period 0
+SHORTEST, LONGEST = 0.1, 10.0  # of the guess of a period: every state is periodic with period 0, and far is not near
+REACH = 3.0  # radians or metres of a correction, and in a period, where states and speeds are smaller
+EFFORT = 2000  # runs of a period, as long as the first one, until shooting gives up
 FIRST = 10.0  # seconds of the first part of a run that collects crossings
 ON_CIRCLE = 1e-5  # nearer than this to the unit circle is on it: a double multiplier splits by the root of an error
 
@@ -89,7 +92,7 @@ def monodromy(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, t0
     """
     length = options.positive(period, "period")
     _, M, N = _flow(system, unit_state(system, q0, p0, "monodromy"), inputs.time(t0), length, integrator, step, rtol,
-                    atol, tau)
+                    atol, tau, [])
     return M @ N.T
 
 
@@ -131,7 +134,8 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     Raises
     ------
     IntegrationError
-        Where Newton's method stalls, with the residual and the multipliers that it came to.
+        Where Newton's method stalls, with the residual and the multipliers that it came to. It goes no further from the
+        guess than ten periods and a tenth of one, and takes no longer than 2000 runs over the first period.
 
     Examples
     --------
@@ -154,38 +158,41 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     E = None if energy is None else number(energy, "energy", StateError)
     winding = np.zeros(model.nq) if turns is None else inputs.vector(turns, "turns", model.coordinate_names)
     limit = options.positive(tolerance, "tolerance")
-    how = integrator, step, rtol, atol, tau
+    effort: list[int] = []
+    how = integrator, step, rtol, atol, tau, effort
     end, M, N = _flow(system, y, t, T, *how)
-    F = _apart(model, y, end, winding)
+    F, missing = _apart(model, y, end, winding), _missing(system, y, t, E)
     for iteration in range(ITERATIONS + 1):
-        size = max(1.0, float(np.abs(y).max(initial=0.0)))
-        missing = 0.0 if E is None else E - system.energy(y[:model.nq], y[model.nq:], t).hamiltonian
-        residual = float(np.abs(F).max(initial=0.0))
+        size, residual = max(1.0, float(np.abs(y).max(initial=0.0))), float(np.abs(F).max(initial=0.0))
         if residual <= limit * size and abs(missing) <= limit * max(1.0, abs(E or 0.0)):
             return _orbit(y, model, T, M, N, residual, iteration)
         if iteration == ITERATIONS:
             break
         correction = _newton(system, y, end, t, T, M, N, F, missing if E is not None else None, keep)
+        correction *= _trusted(system, y, t, T, correction)
         for halving in range(HALVINGS + 1):
             part = 0.5**halving
             longer = T + part * float(correction[-1])
-            if longer > SHORTEST * period:  # every state is periodic with period 0
+            if SHORTEST * period < longer < LONGEST * period and sum(effort) < EFFORT * effort[0]:
                 try:
                     moved = _closed(system, _moved(model, y, part * correction[:-1]), t)
                     new_end, new_M, new_N = _flow(system, moved, t, longer, *how)
                 except IntegrationError:
                     continue
-                new_F = _apart(model, moved, new_end, winding)
-                if np.linalg.norm(new_F) < np.linalg.norm(F) or np.abs(new_F).max(initial=0.0) <= limit * size:
+                new_F, new_missing = _apart(model, moved, new_end, winding), _missing(system, moved, t, E)
+                nearer = math.hypot(np.linalg.norm(new_F), new_missing) < math.hypot(np.linalg.norm(F), missing)
+                if nearer or np.abs(new_F).max(initial=0.0) <= limit * size:
                     break
         else:
             break
-        y, T, end, M, N, F = moved, longer, new_end, new_M, new_N, new_F
+        y, T, end, M, N, F, missing = moved, longer, new_end, new_M, new_N, new_F, new_missing
     multipliers = _multipliers(N.T @ M)
+    off = "" if E is None else f", the energy is {-missing:.3g} J off"
     raise IntegrationError(
         f"periodic: Newton's method stalls after {iteration} iterations at a period of {T:.9g} s: the states before "
-        f"and after differ by {residual:.3g}; multipliers so far {np.array2string(multipliers, precision=4)}; begin "
-        "nearer to the orbit, with another guess of the period, or give energy")
+        f"and after differ by {residual:.3g}{off}; multipliers so far {np.array2string(multipliers, precision=4)}; "
+        f"begin nearer to the orbit, with another guess of the period, or "
+        f"{'give energy' if E is None else 'another energy'}")
 
 
 def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[..., float] | Event | str, count: int, *,
@@ -262,8 +269,9 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
 
 
 def _flow(system: System, y: Array, t: float, T: float, integrator: str, step: float | None, rtol: float,
-          atol: ArrayLike, tau: Load | None) -> tuple[Array, Array, Array]:
-    """The state after T seconds, its derivative by changes (2 nv, k) of the first one, and these."""
+          atol: ArrayLike, tau: Load | None, effort: list[int]) -> tuple[Array, Array, Array]:
+    """The state after T seconds, its derivative by changes (2 nv, k) of the first one, and these; its evaluations are
+    added to the effort."""
     method, nq = options.integrator_named(integrator), system.model.nq
     how: dict[str, Any] = ({"rtol": rtol, "atol": atol, "step": step} if method.adaptive
                            else {"step": T / 400.0 if step is None else step})
@@ -273,6 +281,7 @@ def _flow(system: System, y: Array, t: float, T: float, integrator: str, step: f
     N = consistent.directions(y[:nq], y[nq:], t)
     with Interrupt() as interrupt:
         run = system.simulate(y[:nq], y[nq:], (t, t + T), integrator, tau=tau, tangent=N, t_eval=[t + T], **how)
+    effort.append(run.nfev)
     refuse_failed(run, f"the run over a period of {T:.9g} s {run.message}")
     interrupt.obey()
     q, p = run.q[-1], run.p[-1]
@@ -294,6 +303,26 @@ def _newton(system: System, y: Array, end: Array, t: float, T: float, M: Array, 
         A, b = np.vstack([A, np.append(np.concatenate([-pdot, u]) @ N, 0.0)]), np.append(b, missing)
     step: Array = np.linalg.lstsq(A, b, rcond=RANK)[0]
     return np.append(N @ step[:-1], 0.0 if keep else step[-1])
+
+
+def _missing(system: System, y: Array, t: float, E: float | None) -> float:
+    """Energy that a state lacks."""
+    nq = system.model.nq
+    return 0.0 if E is None else E - system.energy(y[:nq], y[nq:], t).hamiltonian
+
+
+def _trusted(system: System, y: Array, t: float, T: float, correction: Array) -> float:
+    """How much of a correction is worth a try: far away the linear equations know nothing, and runs may take for ever.
+
+    The configuration changes by no more than its size, joint speeds likewise, the period by no more than half.
+    """
+    nq, nv = system.model.nq, system.model.nv
+    q, p, move, longer = y[:nq], y[nq:], correction[:nv], float(correction[-1])
+    u = system.velocities(q, p, t)
+    faster = system.velocities(q, p + correction[nv:2 * nv], t) - u
+    bounds = ((np.abs(move).max(initial=0.0), max(REACH, np.abs(q).max(initial=0.0))),
+              (np.abs(faster).max(initial=0.0), max(REACH / T, np.abs(u).max(initial=0.0))), (abs(longer), 0.5 * T))
+    return min([1.0, *(most / wanted for wanted, most in bounds if wanted > most)])
 
 
 def _apart(model: Model, y: Array, end: Array, winding: Array) -> Array:

@@ -130,6 +130,22 @@ def test_shooting_that_stalls_says_how_far_it_came():
         mb.orbits.periodic(mb.System(builder.build()), [1.0], [0.0], 2.0, energy=1.0)
 
 
+@pytest.mark.parametrize("energy", [-1e3, 1e6])  # below the lowest one; of states far away
+def test_shooting_stays_near_its_guess_and_ends(energy, monkeypatch):
+    """Newton's first correction leads to thousands of radians and periods, of which one run takes minutes."""
+    system, periods = mb.System(double_pendulum()), []
+    simulate = type(system).simulate
+
+    def watched(self, q, p, span, *arguments, **options):
+        periods.append(span[1] - span[0])
+        return simulate(self, q, p, span, *arguments, **options)
+
+    monkeypatch.setattr(type(system), "simulate", watched)
+    with pytest.raises(IntegrationError, match=r"differ by .*, the energy is .* J off; multipliers so far .* another"):
+        mb.orbits.periodic(system, [0.1, 0.1], [0.0, 0.0], 2.0, energy=energy, integrator="dopri5")
+    assert max(periods) < 20.0 and len(periods) < 400
+
+
 # ---- sections ----
 
 

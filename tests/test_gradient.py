@@ -172,32 +172,38 @@ def test_gradient_by_constants_against_differences(make, q, absent):
         assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-7, abs=1e-8), name
 
 
+@pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("family", ["chain", "random", "carousel"])
-def test_both_ways_to_weigh_a_state(family):
-    """Trees of single dofs have short sweeps that sum up constants of nodes; all trees have rows, and those of bodies.
-    Slides, screws, drives, welded bodies, springs, rotors; two weights at one state, one of them tried only.
+def test_both_ways_to_weigh_a_state(family, several):
+    """Without wrenches there are short sweeps that sum up constants of nodes; all trees have rows, and those of bodies.
+    Slides, screws, drives, welded bodies, springs, rotors, or ball and free joints; two weights at one state, one of
+    them tried only.
     """
-    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")]
-    model = random_model(family, 6, 4, kinds=kinds, springs=True, rotors=True)
+    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")] + (["ball", "free"] * 3 if several else [])
+    model = random_model(family, 7 if several else 6, 4, kinds=kinds, springs=True, rotors=not several)
+    elements = {type(element).__name__ for body in model.body_specs for element in body.joint.elements}
+    assert several == bool(elements & {"Ball", "Free"}) and len(elements) == (3 if several else 1)
     system, (q, p) = mb.System(model), random_state(model, 1, 0.3)
-    y, weights, found = np.concatenate([q, p]), np.random.default_rng(3).normal(size=(2, 2 * model.nv)), []
+    y, found = np.concatenate([q, p]), []
+    weights = np.random.default_rng(3).normal(size=(2, y.size))
     for rows in (False, True):
         frame = make_frame(system)
         desk, out = Desk(model, frame, gradient=True, wrenches=rows), np.full(weights.shape, np.nan)
-        assert desk.singles != rows
+        assert desk.nodes != rows and desk.singles == (not several and not rows)
         pull = CFUNCTYPE(None, c_double, *[c_void_p] * 4)(desk.pull_function.address)
         for k, trial in ((0, 0), (1, 1), (1, 0)):
             desk.array[D.AGAIN], desk.array[D.TRIAL] = k, trial
             pull(0.3, y.ctypes.data, weights[k].ctypes.data, out[k].ctypes.data, desk.address)
             assert desk.code == 0
-        constants = Constants(model, desk.singles)
+        constants = Constants(model, desk.nodes)
         found.append((out, constants.gradient(constants.wanted("all"), desk.gradient)))
     (short, by_nodes), (long, by_bodies) = found
     expected = Desk(model, make_frame(system)).jacobian(0.3, y)
     for out in (short, long):
         assert np.abs(out - weights @ expected).max() < 1e-11 * np.abs(weights @ expected).max()
     assert set(by_nodes) == set(by_bodies) and len(by_nodes) > 4 * model.n_bodies
-    for what in ("mass", "com", "inertia", "position", "stiffness", "damping", "armature", "gravity"):
+    assert several or any(name.endswith(".armature") for name in by_nodes)
+    for what in sorted({name.rpartition(".")[2] for name in by_nodes}):
         names = [name for name in by_nodes if name.rpartition(".")[2] == what]
         size = max(np.abs(by_bodies[name]).max() for name in names)
         for name in names:

@@ -120,17 +120,23 @@ def put_local_rows(block, q, work):
     """The rows of all nodes, after a backward sweep of "emh-ldl" at this state (M*, phi, pivots, turns)."""
     begin_motions(block, work)
     for i in range(whole(block, N_NODES)):
-        c = node_row(i)
-        if whole(block, c + IS_LEAF) > 0:
+        if whole(block, node_row(i) + IS_LEAF) > 0:
             complete_leaf(block, i, work)
-        if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers
-            put_node_motion(block, i, 0.0, 1.0, 0.0, work)
-            put_local_row(block, i, 0.0, 1.0, work)
-        else:
-            move, turn = along_z(block, c)
-            put_node_motion(block, i, move, turn, amount(block, c, move, q, work), work)
-            if dofs(block, c) > 0:
-                put_local_row(block, i, move, turn, work)
+        put_single_row(block, i, q, work)
+
+
+@inline
+def put_single_row(block, i, q, work):
+    """Velocity, gravity and row of node i, which has one dof or none."""
+    c = node_row(i)
+    if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers
+        put_node_motion(block, i, 0.0, 1.0, 0.0, work)
+        put_local_row(block, i, 0.0, 1.0, work)
+    else:
+        move, turn = along_z(block, c)
+        put_node_motion(block, i, move, turn, amount(block, c, move, q, work), work)
+        if dofs(block, c) > 0:
+            put_local_row(block, i, move, turn, work)
 
 
 @inline

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs, plain
+from .. import collector, inputs, plain
 from ..errors import MethodError
 from ..inputs import Array
 from ..methods import STATE_METHODS
@@ -168,6 +168,11 @@ def count(
     p = some_u if p is None else inputs.vector(p, "p", model.speed_names)
     t = inputs.time(t)
     forces = np.empty(0) if tau is None else inputs.vector(tau, "tau", model.speed_names)
+    with collector.paused():  # numbers by the million, none of them garbage
+        return _counted(model, method, level, q, p, t, forces)
+
+
+def _counted(model: Model, method: str, level: str, q: Array, p: Array, t: float, forces: Array) -> Counted:
     if level == "textbook":
         word(method, "method", ("auto", *TEXTBOOK, *ACCELERATIONS), MethodError)
         if method in ACCELERATIONS:
@@ -203,7 +208,7 @@ def _kernel(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -
 
 
 def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array) -> Counted:
-    ledger = Ledger()
+    ledger = Ledger(history=False)
     qdot, pdot = textbook_rhs(model, q, p, t, tau if tau.size else None, name, ledger=ledger)
     covers = COVERED.get(name, TO_PDOT)
     sweeps: Pages = {}
@@ -221,7 +226,7 @@ def _textbook(model: Model, name: str, q: Array, p: Array, t: float, tau: Array)
 
 
 def _textbook_of_speeds(model: Model, name: str, q: Array, u: Array, t: float, tau: Array) -> Counted:
-    ledger = Ledger()
+    ledger = Ledger(history=False)
     udot, _ = textbook_accelerations(model, q, u, t, tau if tau.size else None, name, ledger=ledger)
     sweeps: Pages = {}
     steps: Pages = {}

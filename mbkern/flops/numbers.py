@@ -51,6 +51,8 @@ class Ledger:
         A page for each heading, e.g. ("backward",) or ("backward", "A^T M*").
     page : Page
         Where we are.
+    history : bool
+        Whether numbers know what they were made of, so that pages can tell the operations whose results were used.
 
     Examples
     --------
@@ -63,8 +65,8 @@ class Ledger:
     (4.0, [0, 1, 0, 0, 0])
     """
 
-    def __init__(self) -> None:
-        self.page = Page()
+    def __init__(self, history: bool = True) -> None:
+        self.page, self.history = Page(), history
         self.pages: dict[tuple[str, ...], Page] = {("elsewhere", "elsewhere"): self.page}
 
     @contextmanager
@@ -106,62 +108,77 @@ class Count:
 
     def use(self) -> None:
         """The number is needed: so are the operations behind it."""
-        left = [self]
+        left = [self] if self.sources else []
         while left:
             x = left.pop()
-            if x.sources:
+            sources = x.sources
+            if sources:  # else counted meanwhile
                 if x.page is not None:
                     x.page.used[x.operation] += 1
-                left.extend(x.sources)
-                x.sources = ()  # counted; the history can go
+                left += [source for source in sources if source.sources]
+                x.sources = ()  # the history can go
 
-    # ---- arithmetic ----
-    def _result(self, operation: int, value: float, *sources: Count) -> Count:
-        page = self.ledger.page
+    # ---- arithmetic: the ledger's page knows of each operation; written out, as a call would take as long as it ----
+    def _result(self, operation: int, value: float) -> Count:
+        """Of an operation with a plain number."""
+        ledger = self.ledger
+        page = ledger.page
         page.done[operation] += 1
-        return Count(value, self.ledger, page, operation, sources)
+        return Count(value, ledger, page, operation, (self,) if ledger.history else ())
 
     def __add__(self, other: Any) -> Any:
         if type(other) is Count:
-            return self._result(_ADD, self.value + other.value, self, other)
+            ledger = self.ledger
+            page = ledger.page
+            page.done[_ADD] += 1
+            return Count(self.value + other.value, ledger, page, _ADD, (self, other) if ledger.history else ())
         if type(other) is float and other == 0.0:
             return self
-        return self._result(_ADD, self.value + float(other), self)
+        return self._result(_ADD, self.value + float(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         if type(other) is Count:
-            return self._result(_ADD, self.value - other.value, self, other)
+            ledger = self.ledger
+            page = ledger.page
+            page.done[_ADD] += 1
+            return Count(self.value - other.value, ledger, page, _ADD, (self, other) if ledger.history else ())
         if type(other) is float and other == 0.0:
             return self
-        return self._result(_ADD, self.value - float(other), self)
+        return self._result(_ADD, self.value - float(other))
 
     def __rsub__(self, other: Any) -> Any:
         if type(other) is float and other == 0.0:
             return -self
-        return self._result(_ADD, float(other) - self.value, self)
+        return self._result(_ADD, float(other) - self.value)
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is Count:
-            return self._result(_MULTIPLY, self.value * other.value, self, other)
+            ledger = self.ledger
+            page = ledger.page
+            page.done[_MULTIPLY] += 1
+            return Count(self.value * other.value, ledger, page, _MULTIPLY, (self, other) if ledger.history else ())
         if type(other) is float and other in (0.0, 1.0, -1.0):
             return 0.0 if other == 0.0 else self if other == 1.0 else -self
-        return self._result(_MULTIPLY, self.value * float(other), self)
+        return self._result(_MULTIPLY, self.value * float(other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         if type(other) is Count:
-            return self._result(_DIVIDE, self.value / other.value, self, other)
+            ledger = self.ledger
+            page = ledger.page
+            page.done[_DIVIDE] += 1
+            return Count(self.value / other.value, ledger, page, _DIVIDE, (self, other) if ledger.history else ())
         if type(other) is float and other in (1.0, -1.0):
             return self if other == 1.0 else -self
-        return self._result(_DIVIDE, self.value / float(other), self)
+        return self._result(_DIVIDE, self.value / float(other))
 
     def __rtruediv__(self, other: Any) -> Any:
         if type(other) is float and other == 0.0:
             return 0.0
-        return self._result(_DIVIDE, float(other) / self.value, self)
+        return self._result(_DIVIDE, float(other) / self.value)
 
     def __neg__(self) -> Count:
         return Count(-self.value, self.ledger, None, 0, (self,))
@@ -171,11 +188,11 @@ class Count:
 
     def root(self) -> Count:
         """Square root."""
-        return self._result(_ROOT, math.sqrt(self.value), self)
+        return self._result(_ROOT, math.sqrt(self.value))
 
     def sincos(self) -> tuple[Count, Count]:
         """Sine and cosine: one operation, not a flop."""
-        pair = self._result(_SINCOS, self.value, self)
+        pair = self._result(_SINCOS, self.value)
         s, c = math.sin(self.value), math.cos(self.value)
         return Count(s, self.ledger, None, 0, (pair,)), Count(c, self.ledger, None, 0, (pair,))
 

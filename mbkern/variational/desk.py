@@ -56,7 +56,10 @@ class Desk:
     gradient : array
         By parameters, see :mod:`.kernels.desk`.
     singles : bool
-        Whether all nodes are of single dofs, and no wrenches act: shorter functions, and sums of nodes.
+        Whether all nodes are of single dofs, and no wrenches act: shorter functions.
+    nodes : bool
+        Whether the gradient by parameters has sums of nodes: no wrenches act, and there are no rotors in ball and free
+        joints.
 
     Examples
     --------
@@ -82,7 +85,8 @@ class Desk:
         scratch = 2 * n + nv * (n + nv) + max(4 * nv * columns, matrices, 4 * nv)
         acting = bool(block[L.HAS_WRENCH]) if wrenches is None else wrenches
         self.singles = places.only_single_dofs(block) and not acting
-        rows = int(block[L.N_NODES]) if self.singles else model.n_bodies
+        self.nodes = self.singles or not (acting or block[L.ROTORS_SIZE])
+        rows = int(block[L.N_NODES]) if self.nodes else model.n_bodies
         wanted = D.G_BODY * rows + D.G_DOF * nv + 3 if gradient else 0
         at = D.HEADER + scratch + wanted
         self.array: Array = np.zeros(at + slots * slot + 8)
@@ -126,7 +130,7 @@ class Desk:
     @property
     def pull_function(self) -> Any:
         """Its transpose times weights."""
-        return flow.single_pull if self.singles else flow.pull
+        return flow.single_pull if self.singles else flow.node_pull if self.nodes else flow.pull
 
     def jacobian(self, t: float, y: Array) -> Array:
         """df/dy at a state (q, p), a contiguous float64 array; all NaN where there is none."""

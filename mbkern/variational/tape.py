@@ -86,7 +86,7 @@ class Tape:
         self.desk = Desk(system.model, self.frame, slots=method.stages if method.kind == P.GAUSS else 1, gradient=True,
                          wrenches=wrenches)
         self.run = Run(self.problem, method)
-        self.constants = Constants(system.model, self.desk.singles)
+        self.constants = Constants(system.model, self.desk.nodes)
         self.room: Array = np.zeros(VECTORS * self.n)
         self.derived = self._wired()
         self.buffer: Array = np.empty((0, self.row))

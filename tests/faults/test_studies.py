@@ -31,7 +31,7 @@ def failing(status, cause=None):
     nothing = SimpleNamespace(t=np.empty(0), q=np.empty((0, 1)), p=np.empty((0, 1)))
 
     def simulate(self, q, p, t_span, *arguments, **options):
-        return SimpleNamespace(success=False, status=status, message="stopped at t = 0.25 s", cause=cause,
+        return SimpleNamespace(success=False, status=status, message="stopped at t = 0.25 s", cause=cause, nfev=1,
                                t=np.array([0.25]), q=np.array([q]), p=np.array([p]), events=[nothing])
     return simulate
 

@@ -6,7 +6,8 @@
 
 `desk` points at a :mod:`.desk`. Increments are columns: rows of COLUMNS numbers. `pull` works on the slot in use, and
 adds weights . df/d(parameters) to the gradient when that is wanted. At another state than before the word AGAIN of the
-desk is 0. Each of them is there twice: trees of single dofs without wrenches need less, which is compiled sooner.
+desk is 0. Each of them is there twice: trees of single dofs without wrenches need less, which is compiled sooner; and
+`node_pull` is for all trees without wrenches and without rotors in ball and free joints.
 Nothing throws; where there is no value all results are NaN, and the CODE says why.
 """
 
@@ -27,6 +28,8 @@ from .desk import (
     AGAIN, CODE, COLUMNS, FORCES, FRAME, HEADER, NONE, force_derivatives, scratch_of, slot_of, sums_wanted, swept,
     wrenches,
 )
+from .node_adjoint import made_ready as made_nodes_ready
+from .node_adjoint import pull as pull_nodes
 from .parameters import add_parameter_gradient
 from .single_adjoint import made_ready
 from .single_adjoint import pull as pull_singles
@@ -231,6 +234,29 @@ def pull(t, y, weights, out, pointer):
         to_coordinates(frame, q, work, speeds_at(frame), given, a, gq, gp, result)
         if sums_wanted(desk):
             add_parameter_gradient(desk, address, frame, q, b, gp, work)
+        add_forces(forces, nv, n, b, result)
+    closed(desk, frame, code, result)
+
+
+@c_function(ODE_TAU)
+def node_pull(t, y, weights, out, pointer):
+    desk, address, frame = opened(pointer)
+    nq, nv, at, begin = whole(frame, NQ), whole(frame, NV), address_of(y), rest_of(frame)
+    n, work, q, p = nq + nv, array_at(slot_of(desk, address), UNKNOWN), array_at(at, nq), array_at(at + 8 * nq, nv)
+    given, result = array_at(address_of(weights), n), array_at(address_of(out), n)
+    both, a, b = scratch_of(desk, address, begin, 2 * nv), scratch_of(desk, address, begin, nv), scratch_of(
+        desk, address, begin + nv, nv)
+    gq, gp = scratch_of(desk, address, begin + 2 * nv, nv), scratch_of(desk, address, begin + 3 * nv, nv)
+    code, forces = forces_in(desk, address, frame, t, at)
+    if code == OK and whole(desk, AGAIN) == 0:
+        code = made_nodes_ready(frame, t, q, p, work)
+    if code == OK:
+        weights_of_speeds(frame, q, given, both)
+        weigh_forces(forces, nv, n, a, b)
+        pull_nodes(desk, address, frame, q, p, a, b, gq, gp, work)
+        if forces.shape[0] > 0:
+            weights_of_speeds(frame, q, given, both)
+        to_coordinates(frame, q, work, speeds_at(frame), given, a, gq, gp, result)
         add_forces(forces, nv, n, b, result)
     closed(desk, frame, code, result)
 

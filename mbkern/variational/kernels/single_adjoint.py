@@ -73,18 +73,24 @@ def backward(block, q, a, b, many, work):
     for i in range(n + 1):
         put33(many, NODE_COLUMNS * i + T_PHI, (ZERO3, ZERO3, ZERO3))
     for i in range(n - 1, -1, -1):
-        c = node_row(i)
-        j = whole(block, c + VI)
-        if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers
-            F, sigma = pushed(block, i, 0.0, 1.0, -get(b, j), damped(block, j, a, b), many, work)
-            add_to_parent(block, i, F, sigma, many, work)
-        else:
-            (move, turn), (f, m, sigma) = along_z(block, c), get33(many, NODE_COLUMNS * i + T_PHI)
-            F = f, m
-            if dofs(block, c) > 0:
-                F, sigma = pushed(block, i, move, turn, -get(b, j), damped(block, j, a, b), many, work)
-            F = shift_force((0.0, 0.0, amount(block, c, move, q, work)), F)
-            add_to_parent(block, i, F, sigma, many, work)
+        push_node(block, i, q, a, b, many, work)
+
+
+@inline
+def push_node(block, i, q, a, b, many, work):
+    """The same of node i, which has one dof or none, and what it adds to its parent."""
+    c = node_row(i)
+    j = whole(block, c + VI)
+    if whole(block, c + CASE) < OTHER:  # hinges, with literal numbers
+        F, sigma = pushed(block, i, 0.0, 1.0, -get(b, j), damped(block, j, a, b), many, work)
+        add_to_parent(block, i, F, sigma, many, work)
+    else:
+        (move, turn), (f, m, sigma) = along_z(block, c), get33(many, NODE_COLUMNS * i + T_PHI)
+        F = f, m
+        if dofs(block, c) > 0:
+            F, sigma = pushed(block, i, move, turn, -get(b, j), damped(block, j, a, b), many, work)
+        F = shift_force((0.0, 0.0, amount(block, c, move, q, work)), F)
+        add_to_parent(block, i, F, sigma, many, work)
 
 
 @inline
@@ -97,40 +103,47 @@ def damped(block, j, a, b):
 def forward(block, q, b, sums, gq, gp, out, many, work):
     """dv, dg and the results, root first; `sums`: add to the gradient by constants, too."""
     n = whole(block, N_NODES)
-    heights = NODE_COLUMNS * (n + 1)
     put33(many, NODE_COLUMNS * n + T_V, (ZERO3, ZERO3, ZERO3))
-    put(many, heights + n, 0.0)
+    put(many, NODE_COLUMNS * (n + 1) + n, 0.0)
     for i in range(n):
-        c, k = node_row(i), whole(block, node_row(i) + PARENT)
-        above = k if k >= 0 else n
-        u, o, g = get33(many, NODE_COLUMNS * above + T_V)
-        height = get(many, heights + above) + dot(g, get3(block, c + PLACE_RHO))
-        u, o, g = placed(block, c, work_row(i), (u, o), g, has_spin(block, c), work)
-        if whole(block, c + CASE) < OTHER:
+        move_node(block, i, q, b, sums, gq, gp, out, many, work)
+
+
+@inline
+def move_node(block, i, q, b, sums, gq, gp, out, many, work):
+    """The same of node i, which has one dof or none."""
+    n = whole(block, N_NODES)
+    heights = NODE_COLUMNS * (n + 1)
+    c, k = node_row(i), whole(block, node_row(i) + PARENT)
+    above = k if k >= 0 else n
+    u, o, g = get33(many, NODE_COLUMNS * above + T_V)
+    height = get(many, heights + above) + dot(g, get3(block, c + PLACE_RHO))
+    u, o, g = placed(block, c, work_row(i), (u, o), g, has_spin(block, c), work)
+    if whole(block, c + CASE) < OTHER:
+        j = whole(block, c + VI)
+        dq = -get(b, j)
+        put_results(j, moved(block, i, 0.0, 1.0, dq, u, o, g, many, work), gq, gp)
+        if sums:
+            put(many, heights + i, height)
+            add_by_inertia(i, height, many, out, work)
+            add_by_place(block, i, 1.0, dq, get(work, speeds_at(block) + j), o, g, many, out, work)
+    else:
+        move, turn = along_z(block, c)
+        along = amount(block, c, move, q, work)
+        u = minus_cross(u, (0.0, 0.0, along), o)
+        height = fma(along, g[2], height)
+        if dofs(block, c) > 0:
             j = whole(block, c + VI)
             dq = -get(b, j)
-            put_results(j, moved(block, i, 0.0, 1.0, dq, u, o, g, many, work), gq, gp)
+            height = fma(move * dq, get(work, work_row(i) + W_GRAVITY + 2), height)
+            put_results(j, moved(block, i, move, turn, dq, u, o, g, many, work), gq, gp)
             if sums:
-                put(many, heights + i, height)
-                add_by_inertia(i, height, many, out, work)
-                add_by_place(block, i, 1.0, dq, get(work, speeds_at(block) + j), o, g, many, out, work)
+                add_by_place(block, i, turn, dq, get(work, speeds_at(block) + j), o, g, many, out, work)
         else:
-            move, turn = along_z(block, c)
-            along = amount(block, c, move, q, work)
-            u = minus_cross(u, (0.0, 0.0, along), o)
-            height = fma(along, g[2], height)
-            if dofs(block, c) > 0:
-                j = whole(block, c + VI)
-                dq = -get(b, j)
-                height = fma(move * dq, get(work, work_row(i) + W_GRAVITY + 2), height)
-                put_results(j, moved(block, i, move, turn, dq, u, o, g, many, work), gq, gp)
-                if sums:
-                    add_by_place(block, i, turn, dq, get(work, speeds_at(block) + j), o, g, many, out, work)
-            else:
-                put33(many, NODE_COLUMNS * i + T_V, (u, o, g))
-            if sums:
-                put(many, heights + i, height)
-                add_by_inertia(i, height, many, out, work)
+            put33(many, NODE_COLUMNS * i + T_V, (u, o, g))
+        if sums:
+            put(many, heights + i, height)
+            add_by_inertia(i, height, many, out, work)
 
 
 @inline
