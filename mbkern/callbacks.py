@@ -77,6 +77,18 @@ def wants_speeds(f: Any) -> bool:
     return len(names) > 4 and names[3] == "u"
 
 
+class OfState:
+    """A function f(..., i) of a batch for one of its states: to be called once more where it has failed."""
+
+    def __init__(self, f: Any, i: int) -> None:
+        self._f, self._i, self.__name__ = f, i, name_of(f)
+        given = inspect.signature(f.py_func)
+        self.__signature__ = given.replace(parameters=list(given.parameters.values())[:-1])
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._f(*arguments, self._i)
+
+
 def raised(f: Callable[..., Any], *arguments: Any) -> Exception | None:
     """What a function raises for these arguments; None when it returns."""
     try:
@@ -141,7 +153,7 @@ def load_callback(f: Any, what: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def compiled_load(f: Any, what: str) -> Any:
+def compiled_load(f: Any, what: str, numbered: bool = False) -> Any:
     """C function of an njit f(t, q, p, out) that gives tau (nv) or wrenches (N, 6), for a frame; see `core.cabi`.
 
     Or f(t, q, p, u, out) with the joint speeds u: the right-hand side of the frame, evaluated without loads before,
@@ -149,14 +161,26 @@ def compiled_load(f: Any, what: str) -> Any:
 
     `what` is "tau" or "wrench". out is zero when f is called. The data that the C function gets is the frame, which
     knows the sizes. When f raises, the status of the frame says so.
+
+    `numbered`: f has one more argument i, the number of a state of a batch. The data are then two integers, the address
+    of the frame and i.
     """
     name = name_of(f)
     with_speeds = wants_speeds(f)
-    form = "f(t, q, p, u, out)" if with_speeds else "f(t, q, p, out)"
+    form = f"f(t, q, p{', u' if with_speeds else ''}, out{', i' if numbered else ''})"
     check_arguments(f, what, form)
+    if numbered:
+        @njit
+        def found(data):
+            pair = array_at(data, 2).view(np.int64)
+            return frame_at(pair[0]), (pair[1],)
+    else:
+        @njit
+        def found(data):
+            return frame_at(data), ()
     if with_speeds:
         @njit
-        def call(frame, t, q, x, out):
+        def call(frame, t, q, x, out, number):
             p = u = x
             other, work = np.empty(int(frame[NV])), data_of(frame) + 8 * int(frame[SIZE])
             if int(frame[MOMENTA_CALL]) != 0:
@@ -166,33 +190,35 @@ def compiled_load(f: Any, what: str) -> Any:
                 code = speeds(int(frame[RHS_CALL]), data_of(frame), work, speeds_at(frame), t, q, x, other)
             if code != OK:
                 return code
-            return OK if succeeds(f, (t, q, p, u, out)) else CALLBACK_FAILED
+            arguments = (t, q, p, u, out)
+            return OK if succeeds(f, arguments + number) else CALLBACK_FAILED
     else:
         @njit
-        def call(frame, t, q, x, out):
+        def call(frame, t, q, x, out, number):
             p = x
             if int(frame[MOMENTA_CALL]) != 0:
                 p = np.empty(int(frame[NV]))
                 code = momenta_of_frame(frame, t, q, x, p)
                 if code != OK:
                     return code
-            return OK if succeeds(f, (t, q, p, out)) else CALLBACK_FAILED
+            arguments = (t, q, p, out)
+            return OK if succeeds(f, arguments + number) else CALLBACK_FAILED
 
     if what == "tau":
         def callback(t, q, p, out, user):
-            frame = frame_at(address_of(user))
+            frame, number = found(address_of(user))
             forces = carray(out, int(frame[NV]))
             forces[:] = 0.0
             before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED  # where nothing catches what f raises
-            code = call(frame, t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), forces)
+            code = call(frame, t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), forces, number)
             frame[STATUS] = before if code == OK else code
     else:
         def callback(t, q, p, out, user):
-            frame = frame_at(address_of(user))
+            frame, number = found(address_of(user))
             wrenches = carray(out, (int(frame[N_BODIES]), 6))
             wrenches[:] = 0.0
             before, frame[STATUS] = frame[STATUS], CALLBACK_FAILED  # where nothing catches what f raises
-            code = call(frame, t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), wrenches)
+            code = call(frame, t, carray(q, int(frame[NQ])), carray(p, int(frame[NV])), wrenches, number)
             frame[STATUS] = before if code == OK else code
     try:
         return cfunc(LOAD)(callback)

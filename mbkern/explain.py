@@ -214,7 +214,7 @@ def load_fault(functions: dict[str, Any], model: Model, t: float, q: Array, p: A
     for what, f in functions.items():
         out = np.zeros(model.nv) if what == "tau" else np.zeros((model.n_bodies, 6))
         where = f"the function {name_of(f)!r} for {what}"
-        u = [lazy.module("system").System(model, "emh-ldl").velocities(q, p, t)] if callbacks.wants_speeds(f) else []
+        u = [lazy.module("system").System(model).velocities(q, p, t)] if callbacks.wants_speeds(f) else []
         cause = raised(f, t, q.copy(), p.copy(), *u, out)
         if cause is not None:
             error = StateError(f"{where} raised {type(cause).__name__}: {cause} (t = {t:.9g} s)")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import inputs, lazy
 from .accuracy import Watch, error, error_with_constraints
+from .blocks import Blocks
 from .core import checks
 from .errors import ModelError, StateError
 from .explain import failure
@@ -29,24 +30,6 @@ if TYPE_CHECKING:
     from .costs import MethodReport
 
 # What `rhs` does not need is imported where it is used, so that the first right-hand side of a process comes soon.
-
-
-class Blocks(NamedTuple):
-    """The blocks of the extended system at one configuration, (linear; angular), in body axes.
-
-    Attributes
-    ----------
-    C : array (N, 6, 6)
-        Carries a velocity of the parent's frame to the body's frame.
-    A : list of arrays (6, n_i)
-        Joint bases: v = C v_parent + A u + vr.
-    vr : array (N, 6)
-        Velocity from prescribed motion.
-    """
-
-    C: Array
-    A: list[Array]
-    vr: Array
 
 
 class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations, Embedding):
@@ -289,7 +272,12 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
     # ---- blocks --------------------------------------------------------------------------------------------------
 
     def blocks(self, q: ArrayLike, t: float = 0.0) -> Blocks:
-        """The blocks C_i, A_i, vr_i of the extended system, for inspection.
+        """The blocks C_i, A_i, vr_i of the extended system, for inspection; and all of them as one record array.
+
+        Returns
+        -------
+        Blocks
+            To unpack as C, A, vr, or with all fields of `block_records` by name, as `mbkern.sweeps` takes them.
 
         Examples
         --------
@@ -298,6 +286,8 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
         >>> C, A, vr = mb.System(model).blocks(model.neutral())
         >>> C.shape, [a.shape for a in A]
         ((4, 6, 6), [(6, 3), (6, 1), (6, 1), (6, 1)])
+        >>> mb.System(model).blocks(model.neutral())["dofs"].tolist()
+        [3, 1, 1, 1]
         """
         kernels = lazy.module("core.blocks")
 
@@ -309,7 +299,7 @@ class System(Differentiable, Batches, Regressors, DerivativeBatches, Simulations
             self._explain(code, t, work)
         _finite(C), _finite(columns), _finite(vr)
         A = [columns[at:at + dofs].T.copy() for at, dofs in zip(self.model.v_offsets, self.model.dofs, strict=True)]
-        return Blocks(C, A, vr)
+        return Blocks.at(self, q, t, C, A, vr)
 
     def block_records(self, q: ArrayLike, t: float = 0.0) -> NDArray[np.void]:
         """The bodies at a configuration as one record array, which `mbkern.sweeps` takes: change it as you like.

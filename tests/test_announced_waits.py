@@ -2,10 +2,10 @@
 
 import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import numpy as np
 import pytest
 
@@ -26,8 +26,8 @@ print("done")
 
 
 def run(folder, **environment):
-    return subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, check=True,
-                          env=dict(os.environ, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR=str(folder), **environment))
+    return children.python(PROGRAM, timeout=300, check=True,
+                           env=dict(os.environ, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR=str(folder), **environment))
 
 
 @pytest.mark.slow
@@ -158,8 +158,8 @@ class Listener:
 parts.listen(Listener())
 system.warmup({name!r})
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
-                          env=dict(os.environ, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path)))
+    done = children.python(program, timeout=300,
+                           env=dict(os.environ, PYTHONPATH=str(ROOT), NUMBA_CACHE_DIR=str(tmp_path)))
     assert done.stdout == "True True\n", done.stderr
 
 

@@ -220,6 +220,17 @@ def test_batches(model, rows, start):
           other.simulate_batch(Q, P, SPAN, "rk4", step=2e-3, reduce=last_momentum).kept, 1e-6)
 
 
+@pytest.mark.parametrize("method", ACCELERATIONS)
+def test_batches_of_right_hand_sides(model, rows, method):
+    """Full registers and a rest: each state has the bits of its own evaluation."""
+    Q, U = rows
+    system, tau = mb.System(model, method), np.linspace(-1.0, 1.0, model.nv)
+    Qdot, Udot = system.rhs_batch(Q, U, 0.3, tau)
+    for i in range(len(Q)):
+        qdot, udot = system.rhs(Q[i], U[i], 0.3, tau)
+        assert np.array_equal(Qdot[i], qdot) and np.array_equal(Udot[i], udot)
+
+
 def test_functions_of_p_for_machines_that_vary(model, rows):
     Q, U = rows
     system = mb.System(model, "newton-euler-ldl")
@@ -243,14 +254,18 @@ def test_functions_of_time_and_state(model, start, method):
     assert np.array_equal(system.ode()(0.0, y), dydt)
 
 
-def test_compiled_handle(model, start):
+@pytest.mark.parametrize("method", ACCELERATIONS)
+def test_compiled_handle(model, start, method):
+    """In a function of the user's: the bits of `rhs`, with joint forces and without."""
     q, u, _ = start
-    system = mb.System(model, "newton-euler-ldl")
-    qdot, udot = system.rhs(q, u)
+    system = mb.System(model, method)
+    tau = np.linspace(-1.0, 1.0, model.nv)
     rhs, block = system.njit()
-    out = np.empty(model.nq), np.empty(model.nv)
-    assert rhs(block, 0.0, q, u, np.empty(0), *out, system.work()) == 0
-    assert np.array_equal(out[0], qdot) and np.array_equal(out[1], udot)
+    work, out = system.work(), (np.empty(model.nq), np.empty(model.nv))
+    for given in (None, tau):
+        assert rhs(block, 0.3, q, u, np.empty(0) if given is None else given, *out, work) == 0
+        qdot, udot = system.rhs(q, u, 0.3, given)
+        assert np.array_equal(out[0], qdot) and np.array_equal(out[1], udot)
 
 
 # ---- refusals --------------------------------------------------------------------------------------------------------

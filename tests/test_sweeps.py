@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import hostile
 import numpy as np
 import pytest
@@ -49,6 +51,18 @@ def test_sweeps_give_what_rhs_gives(family, method):
         assert close(motion.pdot, pdot, condition), seed
         assert close(motion.v, system.body_velocities(q, p, T), condition), seed
         assert close(motion.mu, system.body_momenta(q, p, T), condition), seed
+
+
+def test_blocks_of_a_system_are_one_record_array():
+    system, q, p, _ = random_case("random", 3)
+    blocks, records = system.blocks(q, T), system.block_records(q, T)
+    q[:] = 0.0  # they have been taken
+    C, A, vr = blocks
+    assert np.array_equal(blocks["C"], C) and np.array_equal(blocks["vr"], vr) and blocks[2] is vr
+    assert all(np.array_equal(row["A"][:, :row["dofs"]], a) for row, a in zip(blocks.records, A, strict=True))
+    assert np.array_equal(np.asarray(blocks), records) and blocks["parent"].tolist() == list(system.model.parents)
+    assert np.array_equal(mb.sweeps.rhs(blocks, p).pdot, mb.sweeps.rhs(records, p).pdot)
+    assert np.array_equal(pickle.loads(pickle.dumps(blocks)).records, records)
 
 
 @pytest.mark.parametrize("method", mb.sweeps.METHODS)

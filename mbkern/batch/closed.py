@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import is_jitted
 from numpy.typing import NDArray
 
-from ..callbacks import name_of, wants_speeds
-from ..core.number import array_at
+from ..callbacks import compiled_load, name_of
+from ..core.checks import CALLBACK_FAILED
 from ..errors import StateError
 from ..inputs import Array
 from ..integrate.driver import Record, go_on, joined, shown
@@ -21,6 +20,7 @@ from ..integrate.kernels import lane_plan as LP
 from ..integrate.kernels import plan as P
 from ..integrate.simulate import begin, give_back, lend
 from ..system import System
+from ..workspace.frame import Frame
 from .simulate import Run
 
 
@@ -42,29 +42,19 @@ class ClosedRun(Run):
         if not callable(tau):
             super()._forces(tau)
             return
-        self._tau, self.tau, self.tau_call, self._alive = tau, np.empty((0, self.system.model.nv)), 0, []
-        self.tau_kind = LP.CALL_TAU
-        self.number: NDArray[np.int64] = np.zeros(1, np.int64)  # of the state that is integrated
         if not is_jitted(tau):
             raise StateError(f"tau: expected an njit function f(t, q, p, out, i), got {name_of(tau)!r}; decorate it "
                              "with @numba.njit")
-        place = self.number.view(np.float64).ctypes.data
-        if wants_speeds(tau):
-            @njit
-            def numbered(t, q, p, u, out):
-                tau(t, q, p, u, out, array_at(place, 1).view(np.int64)[0])
-        else:
-            @njit
-            def numbered(t, q, p, out):
-                tau(t, q, p, out, array_at(place, 1).view(np.int64)[0])
-        self.numbered = numbered
+        self._tau, self.tau, self.tau_call, self._alive = tau, np.empty((0, self.system.model.nv)), 0, []
+        self.tau_kind = LP.CALL_TAU
+        compiled_load(tau, "tau", numbered=True)  # which also looks at its arguments
 
-    def load(self, i: int) -> Any:
-        """Joint forces of state i for `simulate`."""
+    def load(self, frame: Frame, i: int) -> None:
+        """Let the joint forces of state i act."""
         if self.tau_kind == LP.CALL_TAU:
-            self.number[0] = self.first + i
-            return self.numbered
-        return None if not self.tau.size else self.tau[0 if self.tau_kind == LP.ONE_TAU else i]
+            frame.load_of_state(self._tau, self.first + i)
+        elif self.tau.size:
+            frame.load(self.tau[0 if self.tau_kind == LP.ONE_TAU else i])
 
 
 class ClosedJob:
@@ -97,9 +87,7 @@ class ClosedJob:
     def _integrate(self, i: int) -> None:
         batch, system = self._run, self._run.machine(i)
         run = lend(system, batch.method, False)
-        load = batch.load(i)
-        if load is not None:
-            run.problem.alive.load(load, None)
+        batch.load(run.problem.alive, i)
         each_step = batch.output == LP.REDUCE_STEPS
         run.prepare(batch.t0, batch.t_end, step=batch.step, n_steps=batch.n_steps, rtol=batch.rtol, atol=batch.atol,
                     max_step=batch.max_step, times=None if each_step else batch.times, save_every=int(each_step))
@@ -117,9 +105,16 @@ class ClosedJob:
         if outcome.status == "finished":
             batch.status[i] = 0
         elif outcome.status == "failed":
+            if run.plan[P.CODE] == CALLBACK_FAILED and not self.fault[LP.FAULT_STATE]:
+                self._note(i, run)
             other = LP.NOT_CONVERGED if batch.method.kind == P.GAUSS else LP.STEP_COLLAPSED
             batch.status[i] = int(run.plan[P.CODE]) or other
         give_back(system, run)
+
+    def _note(self, i: int, run: Any) -> None:
+        """The joint forces of state i raised: where that was."""
+        self.fault = np.concatenate(([0.0] * LP.FAULT, run.state_at_fault()))
+        self.fault[[LP.FAULT_STATE, LP.FAULT_TIME, LP.FAULT_IN]] = i + 1, run.num[P.T_BAD], LP.IN_TAU
 
     def _keep(self, i: int, t: Array, y: Array) -> None:
         """Write what is wanted of a trajectory."""

@@ -48,8 +48,7 @@ def simulate_batch(system: System, Q0: Any, P0: Any, t_span: Any, integrator: An
                        parameters, first)
         make_job(run).chunk()  # compiles, once, before several threads want it and before the clock of the bar starts
     grain, smallest = (LANES, SMALLEST_PIECE) if closed is None else (1, 1)
-    alone = closed is not None and callable(tau)  # the one function knows the number of one state at a time
-    workers = 1 if alone else min(thread_pool.count(threads), max(1, run.total // smallest))
+    workers = min(thread_pool.count(threads), max(1, run.total // smallest))
     pieces = thread_pool.Pieces(run.total, grain, workers, smallest)
     bar = Tally(run.total, "states") if options.bar(progress) else None
     jobs: list[Any] = []

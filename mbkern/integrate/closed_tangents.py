@@ -4,7 +4,8 @@
 
 A is that of :meth:`System.jacobian_rhs`. Deviations that satisfy the constraints at the beginning satisfy them later,
 and are those of the constrained motion: nothing needs to be projected. Others have no motion of the machine; their
-columns are those of the right-hand side, which is defined off the constraints, too.
+columns are those of the right-hand side, which is defined off the constraints, too. Force functions are part of A, see
+:mod:`mbkern.derivatives.loads`.
 
 Each step of the run is one of Gauss collocation of order 6 for Phi. The states that it needs in the midst of a step are
 on the polynomial of degree 5 that has the states of both ends, their rates and second derivatives.
@@ -18,34 +19,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import lazy
-from ..errors import StateError
 from ..inputs import Array
 from .kernels.tableaus import GAUSS_A, GAUSS_B, GAUSS_C
 
 if TYPE_CHECKING:
+    from ..derivatives.loads import Acting, Loads
     from .solution import Solution
 
 PART = 1.0 / 16.0  # of a step: that of the differences that give second derivatives, with one extrapolation
 
 
-def refuse_functions(tau: Any, wrench: Any) -> None:
-    """Raise a StateError where forces are functions of the state."""
-    for name, load in (("tau", tau), ("wrench", wrench)):
-        if callable(load):
-            raise StateError(f"tangent: {name} is a function, and with constraints derivatives along a motion are for "
-                             "constant forces alone; give it as an array, or take difference quotients of two runs")
-
-
-def tangents_along(solution: Solution, first: Array, tau: Any, wrench: Any,
-                   forced: Callable[[float, Array, Array, Any], Array] | None = None) -> Array:
+def tangents_along(solution: Solution, first: Array, loads: Loads,
+                   forced: Callable[[float, Array, Array, Acting, Any], Array] | None = None) -> Array:
     """Tangents (m, 2 nv, k) at the times of a run that has dense output, for those at its beginning, (2 nv, k).
 
     Parameters
     ----------
     forced : callable
-        B(t, q, p, A) with A as `jacobian_rhs` gives it.
+        B(t, q, p, what acts, A) with A as `jacobian_rhs` gives it for forces that do not change.
     """
-    path = _Path(solution, tau, wrench)
+    path = _Path(solution, loads)
     nv, turning = solution.system.model.nv, lazy.module("derivatives.jacobian").turning_of_tangents
     unit, system = np.eye(2 * nv), solution.system
 
@@ -55,10 +48,12 @@ def tangents_along(solution: Solution, first: Array, tau: Any, wrench: Any,
         for c in GAUSS_C[3]:
             t = begin + c * h
             q, p = state_at(t)
-            A = system.jacobian_rhs(q, p, t, tau, wrench)
+            acting = loads.at(t, q, p)
+            A = system.jacobian_rhs(q, p, t, *acting)
             matrix = A.matrix.copy()
+            matrix[nv:] += loads.response(t, q, p, acting, A, unit[:nv], A.matrix[:nv])
             matrix[:nv, :nv] -= turning(system.model, system.velocities(q, p, t))
-            stages.append((matrix, matrix @ Phi + (0.0 if forced is None else forced(t, q, p, A))))
+            stages.append((matrix, matrix @ Phi + (0.0 if forced is None else forced(t, q, p, acting, A))))
         left = np.block([[(i == j) * unit - h * GAUSS_A[3, i, j] * A for j in range(3)]
                          for i, (A, _) in enumerate(stages)])
         rates = np.linalg.solve(left, np.vstack([rate for _, rate in stages])).reshape(3, *Phi.shape)
@@ -85,15 +80,16 @@ class _Path:
     steps : int
     """
 
-    def __init__(self, solution: Solution, tau: Any, wrench: Any) -> None:
-        self._solution, self._loads = solution, (tau, wrench)
+    def __init__(self, solution: Solution, loads: Loads) -> None:
+        self._solution, self._loads = solution, loads
         ends = solution._dense.ends.tolist() if solution._dense is not None else []
         self.times: list[float] = [float(solution._beginning()[0]), *ends]
         self.steps = len(self.times) - 1
         self._nq, self._last = solution.system.model.nq, (-1, np.empty(0), np.empty(0), np.empty(0))
 
     def _rate(self, t: float, y: Array) -> Array:
-        return np.concatenate(self._solution.system.rhs(y[:self._nq], y[self._nq:], t, *self._loads))
+        q, p = y[:self._nq], y[self._nq:]
+        return np.concatenate(self._solution.system.rhs(q, p, t, *self._loads.at(t, q, p)))
 
     def _node(self, k: int, h: float) -> tuple[Array, Array, Array]:
         """State, rate and second derivative at the k-th time, for steps of h."""

@@ -288,7 +288,7 @@ class Run:
         plan, t = self.plan, float(self.num[P.T])
         stopped = f"stopped at t = {t:.9g} s: "
         if code in (P.FAILED_RHS, P.FAILED_EVENT):
-            at, y = float(self.num[P.T_BAD]), self._state_at_fault()
+            at, y = float(self.num[P.T_BAD]), self.state_at_fault()
             fault = (self._event_fault(self.watched[plan[P.WORST]], at, y) if code == P.FAILED_EVENT
                      else self.problem.fault(int(plan[P.CODE]), at, y))
             reason = str(fault) if fault is not None else self.problem.explain(int(plan[P.CODE]), at)
@@ -316,7 +316,7 @@ class Run:
         q = y[:self.problem.split]
         return event.fault(t, q, self.problem.momenta(t, q, y[self.problem.split:]))
 
-    def _state_at_fault(self) -> Array:
+    def state_at_fault(self) -> Array:
         at = int(self.plan[P.Y_BAD])
         return self.work[at:at + self.problem.size].copy()
 

@@ -70,7 +70,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     wanted = tangent is not False and tangent is not None
     deviations = None  # of a machine with constraints, which are carried along when the run is done
     if wanted and model.constraints:
-        lazy.module("integrate.closed_tangents").refuse_functions(tau, wrench)
+        seen = lazy.module("derivatives.loads").Loads(system, tau, wrench)
         deviations = increments(system, tangent, control_step)
     columns = first_tangents(system, tangent, q0, control_step) if wanted and deviations is None else None
     run = (lend(system, method, wrench is not None, gauge, project) if columns is None
@@ -130,7 +130,7 @@ def simulate(system: System, q0: Any, p0: Any, t_span: Any, integrator: Any = "d
     solution = Solution(system, method.name, t, y, outcome.status, message, run.counts, crossings, dense_output, loads,
                         t_last, outcome.cause, kept)
     if deviations is not None:
-        solution._tangent = lazy.module("integrate.closed_tangents").tangents_along(solution, deviations, tau, wrench)
+        solution._tangent = lazy.module("integrate.closed_tangents").tangents_along(solution, deviations, seen)
         solution._dense = dense_output if dense else None
     return solution
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import Blocks
 from ..core import records as R
 from ..errors import ModelError, SingularInertiaError, StateError
 from ..model.arrays import refuse_masked
@@ -56,9 +57,11 @@ def zeros(n: int) -> Records:
 def array_of(blocks: Any) -> Records:
     """A caller's array in the form that compiled code takes; what it holds is not looked at."""
     refuse_masked(blocks, "blocks")
+    if isinstance(blocks, Blocks):
+        blocks = blocks.records
     if not isinstance(blocks, np.ndarray):
         raise ModelError("blocks: expected a record array of mb.sweeps.BLOCK (mb.sweeps.zeros, "
-                         f"System.block_records), got {show(blocks)}")
+                         f"System.blocks), got {show(blocks)}")
     if blocks.dtype is not BLOCK or type(blocks) is not np.ndarray:
         if blocks.dtype != BLOCK:
             raise ModelError(f"blocks: expected the dtype mb.sweeps.BLOCK, got {_difference(blocks.dtype)}")

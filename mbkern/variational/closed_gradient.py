@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import lazy
-from ..errors import StateError
 from ..inputs import Array
 from ..integrate.progress import Interrupt
 from ..integrate.tangents import in_coordinates, refuse_failed
@@ -44,15 +43,12 @@ class Found(NamedTuple):
 
 
 def run_with_tangents(system: System, y0: Array, samples: Array, ends: tuple[float, float], names: Sequence[str],
-                      forces: Array, bounds: Array, wrench: Any, how: dict[str, Any]) -> Found:
+                      forces: Array, bounds: Array, tau: Any, wrench: Any, how: dict[str, Any]) -> Found:
     """The run, its tangents at the samples, and what they say about the gradient."""
     model, nq, nv = system.model, system.model.nq, system.model.nv
-    if callable(wrench):
-        raise StateError("gradient: wrench is a function, and with constraints derivatives along a motion are for "
-                         "constant forces alone; give it as an array, or take difference quotients of two runs")
     constants = _Constants(system, names)
     consistent = lazy.module("derivatives.consistent").Consistent(system)
-    along = lazy.module("integrate.closed_tangents").tangents_along
+    along, loads_of = lazy.module("integrate.closed_tangents").tangents_along, lazy.module("derivatives.loads").Loads
     q, p = y0[:nq], y0[nq:]
     system.check_consistent(q, p, ends[0])
     N = consistent.directions(q, p, ends[0])
@@ -64,22 +60,27 @@ def run_with_tangents(system: System, y0: Array, samples: Array, ends: tuple[flo
     edges = way * np.unique(way * np.array([*ends, *bounds]))
     states, tangents, steps = np.empty((samples.size, nq + nv)), np.empty((samples.size, nq + nv, shape[1])), 0
     for k, (begin, end) in enumerate(pairwise(edges.tolist())):
-        tau = forces[k] if parts else None
+        load = forces[k] if parts else tau
+        loads = loads_of(system, load, wrench)
         inside = np.flatnonzero((way * samples >= way * begin) & (way * samples <= way * end))
         times = way * np.unique(way * np.array([*samples[inside], end]))
         with Interrupt() as interrupt:
-            run = system.simulate(q, p, (begin, end), t_eval=times, dense=True, tau=tau, wrench=wrench, **how)
+            run = system.simulate(q, p, (begin, end), t_eval=times, dense=True, tau=load, wrench=wrench, **how)
         refuse_failed(run, f"gradient: the run {run.message}")
         interrupt.obey()
 
-        def forced(t: float, q: Array, p: Array, A: Any, k: int = k, tau: Any = tau) -> Array:
+        def forced(t: float, q: Array, p: Array, acting: Any, A: Any, k: int = k, loads: Any = loads) -> Array:
             B = np.zeros(shape)
             if parts:
                 B[nv:, first + k * nv:first + (k + 1) * nv] = A.pdot_tau
-            B[:, of_constants:] = constants.rates(q, p, t, tau, wrench, A)
+            own = constants.rates(q, p, t, acting.tau, acting.wrench, A)
+            B[:, of_constants:] = own
+            if constants.size:
+                B[nv:, of_constants:] += loads.response(t, q, p, acting, A, np.zeros_like(own[:nv]), own[:nv],
+                                                        constants.momenta(q, p, t))
             return B
 
-        found = along(run, Phi, tau, wrench, forced)
+        found = along(run, Phi, loads, forced)
         for i in inside:
             j = int(np.argmin(np.abs(run.t - samples[i])))
             moved = np.hstack([np.zeros((nv, of_constants)), constants.momenta(run.q[j], run.p[j], float(run.t[j]))])

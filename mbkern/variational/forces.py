@@ -80,17 +80,27 @@ def derivative_of(functions: dict[str, Any]) -> Any:
     """
     if not functions:
         return None
+    refuse_unknown(functions)
+    if set(functions) == {"tau"} and is_exact(functions["tau"]):
+        return _callback(functions["tau"], _KNOWN[functions["tau"]])
+    return "differences"
+
+
+def exact(f: Any) -> Any:
+    """The derivative of a function, an njit function; None where it is to be taken by differences."""
+    return _KNOWN[f]
+
+
+def refuse_unknown(functions: dict[str, Any]) -> None:
+    """Raise a StateError that names the first function, by the name of its load, whose derivative is not known."""
     for what, f in functions.items():
-        if not has_derivative(f):
+        if not is_jitted(f) or not has_derivative(f):
             form = _form(f)
             give = (f"give one with mb.forces.with_derivative({name_of(f)}, df), an njit {form}, have it taken from "
                     f'its source with mb.forces.with_derivative({name_of(f)}, "duals"), or '
                     if what == "tau" else "")
             raise StateError(f"{what}: the derivative of the function {name_of(f)!r} is not known; {give}take it by "
                              f"differences with mb.forces.with_derivative({name_of(f)})")
-    if set(functions) == {"tau"} and is_exact(functions["tau"]):
-        return _callback(functions["tau"], _KNOWN[functions["tau"]])
-    return "differences"
 
 
 @lru_cache(maxsize=256)

@@ -157,12 +157,9 @@ def _with_constraints(loss: Loss, system: System, y0: Array, samples: Array, end
                       parameters: Any, forces: Array, bounds: Array, tau: Any, wrench: Any, how: dict[str, Any]
                       ) -> Gradient:
     """The same forward in time, see :mod:`.closed_gradient`."""
-    if callable(tau):
-        raise StateError("gradient: tau is a function, and with constraints derivatives along a motion are for "
-                         "constant forces alone; give it as an array, or take difference quotients of two runs")
     constants = lazy.module("variational.constants").Constants(system.model, False)
     found = lazy.module("variational.closed_gradient").run_with_tangents(
-        system, y0, samples, ends, constants.wanted(parameters), forces, bounds, wrench, how)
+        system, y0, samples, ends, constants.wanted(parameters), forces, bounds, tau, wrench, how)
     nq, nv = system.model.nq, system.model.nv
     q, p = found.states[:, :nq].copy(), found.states[:, nq:].copy()
     value, bars = _judged(loss, samples, q, p)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import inputs, lazy
-from ..callbacks import load_callback
+from ..callbacks import OfState, compiled_load, load_callback
 from ..core import cabi
 from ..core import constants as L
 from ..errors import MbkernError
@@ -111,6 +111,14 @@ class Frame:
         self.array[function], self.array[data] = callback.address, self.user
         self.functions[what] = f
         self._alive.append(callback)
+
+    def load_of_state(self, tau: Any, i: int) -> None:
+        """Let the joint forces of an njit function f(t, q, p, out, i) act, as those of state i of a batch."""
+        self.know_momenta()
+        callback, data = compiled_load(tau, "tau", numbered=True), np.array([self.user, i])
+        self.array[L.HAS_TAU], self.array[L.TAU_CALL], self.array[L.TAU_DATA] = 1.0, callback.address, data.ctypes.data
+        self.functions["tau"] = OfState(tau, i)
+        self._alive += [callback, data]
 
     def unload(self) -> None:
         """Let nothing act any more, and forget losses of digits."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import children
 import numpy as np
 import pytest
 
@@ -159,7 +158,7 @@ def test_other_callers_have_their_processors(slots, monkeypatch):
 
 
 def run_script(script):
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=120, stdout=subprocess.PIPE)
+    return children.python("import warnings; warnings.simplefilter('ignore')\n" + script, timeout=120)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -213,7 +212,7 @@ threading.Thread(target=for_ever, daemon=True).start()
 time.sleep(0.5)
 print("end", flush=True)
 """
-    assert run_script(script).stdout == b"end\n"
+    assert run_script(script).stdout == "end\n"
 
 
 def test_who_has_not_begun_is_not_waited_for_in_long_work_either(monkeypatch):

@@ -1,6 +1,7 @@
 """Batches of runs with constraints: each trajectory is that of `simulate`."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -54,10 +55,27 @@ def test_functions_know_the_number_of_their_state(four_bar, states):
         kept[1] = i
 
     given = four_bar.simulate_batch(Q, P, (0.0, 0.4), t_eval=TIMES, tau=[[0.1 * k, 0.0, 0.0] for k in range(3)])
-    asked = four_bar.simulate_batch(Q, P, (0.0, 0.4), t_eval=TIMES, tau=push)
-    np.testing.assert_array_equal(asked.q, given.q)
+    Q, P = np.tile(Q, (8, 1)), np.tile(P, (8, 1))  # enough for several threads, each of which has its own number
+    asked = four_bar.simulate_batch(Q, P, (0.0, 0.4), t_eval=TIMES, tau=push, threads=3)
+    np.testing.assert_array_equal(asked.q[:3], given.q)
+    assert len({run[-1, 0] for run in asked.q}) == 24
+    alone = four_bar.simulate_batch(Q[5:], P[5:], (0.0, 0.4), t_eval=TIMES, tau=push, threads=1)
+    assert not np.array_equal(alone.q[0], asked.q[5])  # it is number 0 there
+    Q, P = states
     kept = four_bar.simulate_batch(Q, P, (0.0, 0.4), tau=push, reduce=highest, reduce_size=2).kept
     assert (kept[:, 1] == [0, 1, 2]).all() and (kept[:, 0] >= given.q[:, :, 0].max(axis=1)).all()
+
+
+def test_a_function_that_raises_is_named_with_its_state(four_bar, states):
+    @njit
+    def late(t, q, p, u, out, i):
+        if i == 1 and t > 0.2:
+            raise ValueError("no more")
+        out[0] = 0.1 * u[0]
+
+    batch = four_bar.simulate_batch(*states, (0.0, 0.4), t_eval=TIMES, tau=late, threads=2)
+    assert [row.success for row in batch] == [True, False, True]
+    assert re.search(r"'late' for tau raised ValueError: no more \(state 1, t = 0\.[12]", batch.message(1))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -113,6 +113,57 @@ def test_gradient_of_a_run(system, state):
     np.testing.assert_allclose(across @ np.r_[g.q0, g.p0], 0.0, atol=1e-12 * np.abs(g.p0).max())
 
 
+@njit
+def servo(t, q, p, u, out):
+    """Of all that a force may depend on."""
+    out[0] = -2.0 * np.sin(q[0]) - 0.3 * p[0] * u[0] + t
+    out[2] = 0.5 * q[1] * p[2] - 0.4 * u[2]
+
+
+@njit
+def servo_by_state(t, q, p, u, tau_q, tau_p, tau_u):
+    tau_q[0, 0], tau_p[0, 0], tau_u[0, 0] = -2.0 * np.cos(q[0]), -0.3 * u[0], -0.3 * p[0]
+    tau_q[2, 1], tau_p[2, 2], tau_u[2, 2] = 0.5 * p[2], 0.5 * q[1], -0.4
+
+
+@njit
+def wind(t, q, p, u, out):
+    out[1, 0], out[1, 5], out[2, 0] = 0.5 * q[0], 0.2 * p[1], -0.3 * u[2]
+
+
+def test_force_functions_along_a_run(system, state):
+    """Their derivatives go into tangents and gradients: against differences of runs from states beside the first, and
+    of machines with other masses, whose true momenta the functions see."""
+    q, p = state
+    forces = {"tau": mb.forces.with_derivative(servo, servo_by_state), "wrench": mb.forces.with_derivative(wind)}
+    times = {"t_eval": [0.15], **ACCURATE}
+
+    def end(other, q, p):
+        run = other.simulate(q, other.impact(q, p), (0.0, 0.15), **forces, **times)
+        return np.r_[run.q[-1], run.p[-1]]
+
+    changes = Consistent(system).directions(q, p, 0.0)
+    run = system.simulate(q, p, (0.0, 0.15), tangent=changes, **forces, **times)
+    for column, d in zip(run.tangent[-1].T, changes.T, strict=True):
+        expected = quotient(lambda x, d=d: end(system, system.assemble(q + x * d[:3]), p + x * d[3:]), 0.0, 1e-3)
+        np.testing.assert_allclose(column, expected, rtol=1e-6, atol=1e-7)
+    still = system.simulate(q, p, (0.0, 0.15), tangent=changes, tau=np.zeros(3), **times)
+    assert np.abs(still.tangent[-1] - run.tangent[-1]).max() > 0.01  # there is something to see
+
+    def reach(t, q, p):
+        return float(q[-1, 2] * p[-1, 0])
+
+    names = ["rod.mass", "crank.stiffness"]
+    g = mb.gradient(reach, system, q, p, (0.0, 0.15), parameters=names, **times, **forces)
+    for name in names:
+        def lossy(x, name=name):
+            y = end(engine(**{name.replace(".", "_"): x}), q, p)
+            return y[2] * y[3]
+        expected = float(quotient(lossy, CONSTANTS[name], 1e-3))
+        assert np.ravel(g.parameters[name])[0] == pytest.approx(expected, rel=1e-6, abs=1e-8), name
+    assert g.tau is None
+
+
 def test_what_gradients_refuse(system, state):
     q, p = state
 
@@ -120,7 +171,7 @@ def test_what_gradients_refuse(system, state):
     def push(t, q, p, out):
         out[0] = -q[0]
 
-    with pytest.raises(StateError, match="gradient: tau is a function, and with constraints"):
+    with pytest.raises(StateError, match="tau: the derivative of the function 'push' is not known; give one"):
         mb.gradient(loss, system, q, p, (0.0, 0.1), tau=push)
     with pytest.raises(ModelError, match="position of 'rod': to move a joint moves loops apart"):
         mb.gradient(loss, system, q, p, (0.0, 0.1), t_eval=TIMES[:1], parameters=["rod.position"])
@@ -128,11 +179,17 @@ def test_what_gradients_refuse(system, state):
         mb.gradient(loss, system, q + 0.1, p, (0.0, 0.1))
 
 
+@njit
+def steer(t, q, p, u, out):
+    out[3], out[4] = 0.3 * q[4] * q[6] - 0.1 * u[4], 0.2 * q[5] - 0.1 * p[3]
+
+
 def test_tangents_of_a_rolling_disc():
-    """A quaternion, and rows of velocities beside one of a position: against runs from states beside the first."""
+    """A quaternion that a force function sees, and rows of velocities beside one of a position: against runs from
+    states beside the first."""
     disc = mb.System(mb.zoo.rolling_disc())
     q, u = disc.consistent(disc.assemble(disc.model.neutral()), 0.3 * np.random.default_rng(4).normal(size=6))
-    p, times = disc.momenta(q, u), {"t_eval": [0.4], **ACCURATE}
+    p, times = disc.momenta(q, u), {"t_eval": [0.4], "tau": mb.forces.with_derivative(steer), **ACCURATE}
     changes = Consistent(disc).directions(q, p, 0.0)
     assert changes.shape == (12, 8)  # five coordinates, three velocities
     run = disc.simulate(q, p, (0.0, 0.4), tangent=changes, **times)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 
 import mbkern
@@ -26,8 +27,8 @@ print(repr(float(p[0])), hits, 1 - hits)
 
 
 def evaluate(folder: Path, cache: Path, program: str = EVALUATE) -> list[str]:
-    environment = dict(os.environ, PYTHONPATH=str(folder), NUMBA_CACHE_DIR=str(cache), NUMBA_NRT_STATS="1")
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    environment = dict(os.environ, PYTHONPATH=str(folder), NUMBA_CACHE_DIR=str(cache))
+    done = children.python(program, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -95,7 +96,9 @@ def allocations(n):
 repeat(block, q, u, *arrays, 1)  # compile; the statistics begin here
 print(allocations(1), allocations(1000))
 """
-    one, many = evaluate(PACKAGE.parent, tmp_path, program)
+    environment = dict(os.environ, PYTHONPATH=str(PACKAGE.parent), NUMBA_CACHE_DIR=str(tmp_path), NUMBA_NRT_STATS="1")
+    one, many = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+                               check=True).stdout.split()  # statistics begin with Numba
     assert int(one) >= 1  # the array that `repeat` returns is seen: the statistics are on
     assert many == one
 
@@ -130,8 +133,7 @@ def use(tmp_path):
     def run(program=USE, **more):
         environment = os.environ | {"PYTHONPATH": f"{PACKAGE.parent}{os.pathsep}{tmp_path}",
                                     "NUMBA_CACHE_DIR": str(cache)} | more
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
-                              timeout=120)
+        done = children.python(program, env=environment, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout.split(), done.stderr.count("RuntimeWarning: mbkern")
 
@@ -163,8 +165,9 @@ def test_a_damaged_cache_is_said_once_and_written_anew(use, files, damage):
 
 
 @pytest.mark.parametrize("trouble", [
-    "caching.IndexDataCacheFile._save_data = full", "caching.IndexDataCacheFile._save_index = full",
-    "caching._CacheLocator.ensure_cache_path = full", "caching.CacheImpl._locator_classes = []"])
+    "caching.IndexDataCacheFile._save_data = full", "caching.CacheImpl._locator_classes = []",
+    pytest.param("caching.IndexDataCacheFile._save_index = full", marks=pytest.mark.nightly),
+    pytest.param("caching._CacheLocator.ensure_cache_path = full", marks=pytest.mark.nightly)])
 def test_a_cache_that_cannot_be_written_is_said_once(use, trouble):
     """A full disk, an unwritable folder, no folder at all: compiled code is used and not kept."""
     program = f"""
@@ -185,9 +188,10 @@ def test_a_numba_that_does_not_compile_is_refused():
         "ImportError: mbkern is compiled by Numba and cannot work with NUMBA_DISABLE_JIT=1: unset that variable")
 
 
-# ---- without Numba's private parts -----------------------------------------------------------------------------------
+# ---- without Numba's private parts: .ci/oldest-numba runs all of these, and right-hand sides both ways ---------------
 
-@pytest.mark.parametrize("part", ["caching.FunctionCache", "codegen.JITCodeLibrary"])
+@pytest.mark.parametrize("part", ["caching.FunctionCache",
+                                  pytest.param("codegen.JITCodeLibrary", marks=pytest.mark.nightly)])
 def test_a_missing_private_part_costs_time_and_one_warning(use, part):
     """Numba itself has taken hold of them before they are removed."""
     program = f"import numba.core.ccallback, numba.core.registry\ndel numba.core.{part}\n"
@@ -202,7 +206,8 @@ def test_an_unknown_numba_is_tried_and_used(use):
     assert use(STRANGE + USE + check) == (["6.0", "9.0", "0"], 0)
 
 
-@pytest.mark.parametrize("module, name", [("np.arrayobj", "populate_array"), ("core.ccallback", "CFunc")])
+@pytest.mark.parametrize("module, name", [("np.arrayobj", "populate_array"),
+                                          pytest.param("core.ccallback", "CFunc", marks=pytest.mark.nightly)])
 def test_a_private_part_that_behaves_differently_costs_time_and_one_warning(use, module, name):
     program = f"""{STRANGE}
 import numba.core.registry, numba.experimental.function_type, numba.{module}
@@ -261,6 +266,13 @@ numba_public.cache_folder = lambda stamp: None
 
 
 BITS = {
+    "kernels": """
+import numpy as np
+from mbkern.core.momenta import wrenches_to_joints
+tree = mb.zoo.random_tree(9, seed=3)  # joints of all kinds
+results = (np.empty(tree.nv),)
+wrenches_to_joints(tree.block, 0.0, tree.random_state(1)[0], np.arange(54.0), *results, mb.System(tree).work())
+""",
     "operations": """
 tree = mb.zoo.random_tree(9, seed=3)  # joints of all kinds
 q, u = tree.random_state(1)
@@ -277,14 +289,13 @@ results = mb.System(mb.zoo.chain(4)).rhs_batch([[0.1] * 4] * 5, [[0.2] * 4] * 5)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["operations", pytest.param("right-hand sides", marks=pytest.mark.nightly),
-                                  pytest.param("batches", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("what", ["kernels", *(pytest.param(name, marks=pytest.mark.nightly)
+                                               for name in ("operations", "right-hand sides", "batches"))])
 def test_both_ways_to_compile_give_the_same_bits(what):
-    """The others take a minute each; .ci/oldest-numba has the second one in every run."""
+    """The others take a minute each; .ci/oldest-numba has right-hand sides in every run."""
     program = f"import mbkern as mb{BITS[what]}print(*(x.tobytes().hex() for x in results))"
     found = []
     for mode in ("private", "public"):
         environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "MBKERN_NUMBA": mode}
-        found.append(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True,
-                                    timeout=400, check=True).stdout)
+        found.append(children.python(program, env=environment, timeout=400, check=True).stdout)
     assert len(found[0]) > 100 and found[0] == found[1]

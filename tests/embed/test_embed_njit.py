@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import children
 import numpy as np
 import pytest
 from embedded import CALLERS, T, machines
@@ -88,8 +89,7 @@ print(json.dumps([compiled, results]))
 def run(folder, package, *modules, c="with-c"):
     """Run SCRIPT in a new process with the user's modules of `folder`."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(package)))}
-    done = subprocess.run([sys.executable, "-c", SCRIPT, c, *modules], cwd=folder, env=environment, capture_output=True,
-                          text=True, timeout=600)
+    done = children.python(SCRIPT, c, *modules, cwd=folder, env=environment, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

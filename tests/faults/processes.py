@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+import children
 
 import mbkern
 
@@ -43,8 +44,7 @@ def python(program: str, *, env: dict[str, str] | None = None, seconds: float = 
            ) -> subprocess.CompletedProcess[str]:
     """The finished process; `subprocess.TimeoutExpired` when it does not end."""
     environment = os.environ | {"PYTHONPATH": str(FOLDER)} | (env or {})
-    return subprocess.run([sys.executable, "-c", program], env=environment, cwd=cwd, capture_output=True, text=True,
-                          timeout=seconds)
+    return children.python(program, env=environment, cwd=cwd, timeout=seconds)
 
 
 def printed(program: str, **options) -> str:

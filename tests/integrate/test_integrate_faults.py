@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import sys
 
+import children
 import numba
 import numpy as np
 import pytest
@@ -314,6 +314,6 @@ for k in range(3):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("what", ["dopri5", "gauss4", "batch", "stepper"])
 def test_ctrl_c_at_random_times_keeps_what_there_is(what):
-    result = subprocess.run([sys.executable, "-c", INTERRUPTED, what, "1"], capture_output=True, text=True, timeout=120)
+    result = children.python(INTERRUPTED, what, "1", timeout=120)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == 3 * ["interrupted"]

@@ -5,11 +5,10 @@ import math
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
+import children
 import numba
 import numpy as np
 import pytest
@@ -548,8 +547,7 @@ def test_stamped_cache_outside_the_core(tmp_path):
 
     def result():
         env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(mb.__file__).parents[1])])}
-        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-        return run.stdout.split()
+        return children.python(code, env=env, check=True).stdout.split()
 
     assert result() == ["2.0", "0"]
     assert result() == ["2.0", "1"]
