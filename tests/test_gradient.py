@@ -172,6 +172,11 @@ def test_gradient_by_constants_against_differences(make, q, absent):
         assert np.sum(gradient * direction) == pytest.approx(expected, rel=1e-7, abs=1e-8), name
 
 
+def test_spans_of_more_steps_than_memory_are_refused_before_anything_is_taken():
+    with pytest.raises(NotEnoughMemoryError, match=r"the times of \d+ steps alone need .* GB, the limit is"):
+        mb.gradient(swing, mb.System(double_pendulum()), Q, P, (0.0, 1e12), "rk4", step=1e-3)
+
+
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("family", ["chain", "random", "carousel"])
 def test_both_ways_to_weigh_a_state(family, several):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import inputs, lazy
-from ..errors import StateError
+from ..errors import NotEnoughMemoryError, StateError
 from ..inputs import Array
-from ..integrate import options
+from ..integrate import memory, options
 from ..integrate.tangents import in_coordinates, unit_state
 from ..model.checks import number, show
 from ..model.model import Model
@@ -189,8 +189,13 @@ def _places(times: Array, samples: Array) -> Any:
 
 def _fixed(method: options.Integrator, step: Any, stops: Array, t0: float) -> Array:
     """Times of all steps, none longer than `step`, from one stop to the next."""
-    parts = [np.linspace(a, b, options.fixed_steps(method, step, None, b - a, t0) + 1)[:-1]
-             for a, b in pairwise(stops)]
+    counts = [options.fixed_steps(method, step, None, b - a, t0) for a, b in pairwise(stops)]
+    needed = 8.0 * sum(counts)
+    if needed > memory.SMALL and needed > memory.limit():
+        raise NotEnoughMemoryError(f"gradient: the times of {sum(counts)} steps alone need {memory.gigabytes(needed)}, "
+                                   f"the limit is {memory.gigabytes(memory.limit())}; take longer steps, or a shorter "
+                                   "t_span")
+    parts = [np.linspace(a, b, count + 1)[:-1] for count, (a, b) in zip(counts, pairwise(stops), strict=True)]
     return np.append(np.concatenate(parts), stops[-1])
 
 
