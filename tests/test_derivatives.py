@@ -208,6 +208,21 @@ def test_accelerations_and_joint_forces_are_inverse_to_each_other(seed):
     assert_close(back.tau_udot @ forward.udot_tau, np.eye(model.nv), TOLERANCE, "udot_tau")
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_accelerations_of_trees_of_single_dofs(seed):
+    """Without wrenches they have columns of their own, on one way to the root or several; springs, rotors, drives."""
+    kinds = [kind for kind in CANONICAL if kind not in ("ball", "free")]
+    model = random_model(FAMILIES[seed % 4], (4, 7, 12)[seed % 3], seed, kinds=kinds, springs=True, rotors=seed % 2 > 0)
+    system, (u, tau) = mb.System(model), np.random.default_rng(seed).normal(size=(2, model.nv))
+    q, _ = random_state(model, seed, T)
+    forward = system.derivatives_accelerations(q, u, T, tau)
+    back = system.derivatives_inverse_dynamics(q, u, system.accelerations(q, u, T, tau), T)
+    assert_close(back.tau_udot @ forward.udot_q, -back.tau_q, TOLERANCE, "udot_q")
+    assert_close(back.tau_udot @ forward.udot_u, -back.tau_u, TOLERANCE, "udot_u")
+    assert_close(back.tau_udot @ forward.udot_tau, np.eye(model.nv), TOLERANCE, "udot_tau")
+    assert np.array_equal(forward.udot_tau, forward.udot_tau.T)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_pinocchio_has_the_same_derivatives(seed):
     peers = pytest.importorskip("peers")

@@ -5,12 +5,14 @@
     derivatives_accelerations      of udot(q, u, tau)
     derivatives_inverse_dynamics   of tau(q, u, udot)
 
-The first three begin with the sweeps of :mod:`.speeds`, which leave joint speeds and articulated inertias, the fourth
-with those of :mod:`.newton_euler`; joint forces need no elimination. For trees of single dofs without wrenches the
-first three have kernels of their own, with the same bits: without what ball and free joints need, they are compiled in
+The first three begin with the sweeps of :mod:`.speeds`, which leave joint speeds and articulated inertias, the next
+one with those of :mod:`.newton_euler`; joint forces need no elimination. For trees of single dofs without wrenches all
+but the last have kernels of their own, with the same bits: without what ball and free joints need, they are compiled in
 half to two thirds of the time.
 """
 
+from .acceleration_columns import put_matrices
+from .acceleration_rows import more_rows, put_acceleration_rows
 from .columns import tail
 from .extended import backward, backward_of_single_dofs
 from .jacobian_products import jvp_of_singles, jvp_rows, vjp_of_singles, vjp_rows
@@ -21,6 +23,8 @@ from .newton_euler import sweeps
 from .number import get, put, whole
 from .right_hand_sides import add_up
 from .speeds import forward
+from .tangents import lanes_begin
+from .variations import dof_variation
 from .velocity_derivatives import acceleration_derivatives, force_derivatives
 
 
@@ -99,10 +103,32 @@ def put_given_speeds(block, u, work):
         put(work, speeds_at(block) + j, get(u, j))
 
 
+@kernel
+def put_acceleration_rows_of_singles(block, q, u, udot, work):
+    put_acceleration_rows(block, q, u, udot, work)
+
+
 @inline
-def derivatives_accelerations(block, q, u, tau, wrench, udot_q, udot_u, udot_tau, work):
+def derivatives_accelerations_of_singles(block, q, u, tau, udot_q, udot_u, udot_tau, work):
     nv = whole(block, NV)
     udot = udot_tau[0:nv]  # until the matrix itself is written
+    sweeps(block, q, u, tau, udot, work)
+    put_acceleration_rows_of_singles(block, q, u, udot, work)
+    put_matrices(nv, dof_variation(block, 0), more_rows(block), lanes_begin(block), udot_q, udot_u, udot_tau, work)
+
+
+@inline
+def derivatives_accelerations(block, q, u, tau, wrench, udot_q, udot_u, udot_tau, work):
+    if wrench.shape[0] == 0 and only_single_dofs(block):
+        derivatives_accelerations_of_singles(block, q, u, tau, udot_q, udot_u, udot_tau, work)
+    else:
+        derivatives_accelerations_of_any(block, q, u, tau, wrench, udot_q, udot_u, udot_tau, work)
+
+
+@inline
+def derivatives_accelerations_of_any(block, q, u, tau, wrench, udot_q, udot_u, udot_tau, work):
+    nv = whole(block, NV)
+    udot = udot_tau[0:nv]
     if wrench.shape[0] > 0:
         forces = work[forces_at(block):forces_at(block) + nv]
         add_up(block, q, tau, wrench, forces, work)

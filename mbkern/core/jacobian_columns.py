@@ -156,19 +156,18 @@ def descend(nv, rows, begin, end, stop, moves, place, many, work):
 @inline
 def put_results(nv, s, b, count, many, out):
     """As many columns of the matrix from b on, those of number s of the group."""
-    below, end = 2 * nv * nv, b + count
-    put_mirrored(nv, C_MOVE + s, 0, nv, b, count, 0, below + nv, -1.0, many, out)
-    put_symmetric(nv, C_PUSH + s, b, count, nv, False, many, out)
-    put_mirrored(nv, C_PUSH + s, 0, b, b, count, nv, nv, 1.0, many, out)
-    put_symmetric(nv, C_RATE + s, b, count, below, True, many, out)
-    put_mirrored(nv, C_RATE + s, end, nv, b, count, below, below, 1.0, many, out)
+    stride, below, end = 2 * nv, 2 * nv * nv, b + count
+    put_mirrored(stride, C_MOVE + s, 0, nv, b, count, 0, below + nv, -1.0, many, out)
+    put_symmetric(stride, C_PUSH + s, b, count, nv, False, many, out)
+    put_mirrored(stride, C_PUSH + s, 0, b, b, count, nv, nv, 1.0, many, out)
+    put_symmetric(stride, C_RATE + s, b, count, below, True, many, out)
+    put_mirrored(stride, C_RATE + s, end, nv, b, count, below, below, 1.0, many, out)
 
 
 @apart
-def put_mirrored(nv, place, begin, end, b, count, at, to, sign, many, out):
+def put_mirrored(stride, place, begin, end, b, count, at, to, sign, many, out):
     """Rows `begin` to `end` of columns from b on, to the matrix at place `at`; transposed, times `sign`, to that at
-    place `to`."""
-    stride = 2 * nv
+    place `to`, `stride` numbers from row to row."""
     for c in range(begin, end, TILE):
         rows, own = min(TILE, end - c), COLUMN_ROW * c + place
         x, y = get(many, own), get(many, own + COLUMN_ROW)
@@ -181,9 +180,8 @@ def put_mirrored(nv, place, begin, end, b, count, at, to, sign, many, out):
 
 
 @apart
-def put_symmetric(nv, place, b, count, at, lower, many, out):
+def put_symmetric(stride, place, b, count, at, lower, many, out):
     """The rows of the columns' own dofs, of a symmetric matrix at place `at`: the lower or the upper half, mirrored."""
-    stride = 2 * nv
     for c in range(b, b + count):
         put_columns(out, at + stride * c + b, 1, count, get(many, COLUMN_ROW * c + place))
     for i in range(b, b + count):

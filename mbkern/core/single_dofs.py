@@ -199,7 +199,7 @@ def put_world_rows(block, q, work):
 def put_world_row(block, i, move, turn, gravity, rows, work):
     """The row of the dof of node i, whose frame, velocity and inertia are there."""
     c, w, a = node_row(i), work_row(i), whole(block, node_row(i) + VI)
-    d, before = rows + SINGLE * a, whole(block, coordinate_row(block, a) + BEFORE)
+    d = rows + SINGLE * a
     X, M, v = get_frame(work, node_variation(block, i)), get_inertia(work, w + W_P), get_pair(work, w + W_V)
     drift, D = drift_of(move, turn, v), root(get(work, w + W_ELIM))
     put_pair(work, d + SINGLE_LOAD, force_to_parent(X, load_of(move, turn, M, get_pair(work, w + W_PHI), v, drift)))
@@ -210,6 +210,13 @@ def put_world_row(block, i, move, turn, gravity, rows, work):
     put3(work, d + SINGLE_SWAY, scale(turn, cross(gravity, z)))
     put3(work, d + SINGLE_F, tmul(X[0], momentum_of(block, c, w, move, turn, work)))
     put(work, d + SINGLE_SCALE, D)
+    put_numbers(block, a, rows, work)
+
+
+@inline
+def put_numbers(block, a, rows, work):
+    """Which dof it is, and which are before it; those have their rows already."""
+    d, before = rows + SINGLE * a, whole(block, coordinate_row(block, a) + BEFORE)
     put(work, d + SINGLE_OWN, 1.0 * a); put(work, d + SINGLE_BEFORE, 1.0 * before)
     put(work, d + SINGLE_DEPTH, 1.0); put(work, d + SINGLE_FORKS, 0.0)
     if before >= 0:
