@@ -37,7 +37,8 @@ def test_compare_fails_above_its_limit(tmp_path, limit, status):
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (("/nowhere", ROOT), "/nowhere: expected a folder with mbkern/ in it"),
-    ((ROOT, ROOT, "--only", "no such case"), "--only: no case has 'no such case' in its name"),
+    pytest.param((ROOT, ROOT, "--only", "no such case"), "--only: no case has 'no such case' in its name",
+                 marks=pytest.mark.nightly),
 ], ids=["no such version", "no such case"])
 def test_compare_refuses(tmp_path, arguments, said):
     done = compare(tmp_path, *arguments)

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import children
 import pytest
 
 import mbkern as mb
@@ -31,10 +32,13 @@ NOT_NEEDED = (*(f"mbkern.{name}" for name in OTHER_PARTS), *(f"mbkern.core.{name
               *(f"mbkern._plain_core.{name}" for name in OTHER_COPIES), *OTHER_LIBRARIES)
 
 
-def run(program: str) -> Any:
-    """What the program prints as JSON."""
+def run(program: str, anew: bool = False) -> Any:
+    """What the program prints as JSON. `anew`: in a process that finds nothing loaded, Numba neither."""
     environment = dict(os.environ, PYTHONPATH=str(FOLDER))
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    if anew:
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    else:
+        done = children.python(program, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -50,7 +54,7 @@ import mbkern as mb
 imported = sorted(sys.modules)
 mb.System(mb.zoo.chain(3), "emh-ldl").rhs([0.1] * 3, [0.2] * 3)
 print(json.dumps([imported, sorted(sys.modules)]))
-""")
+""", anew=True)
     assert "mbkern.core.entry" in imported and "mbkern.core.extended" in evaluated  # the lists are what they seem
     assert unwanted(imported) == []
     assert unwanted(evaluated) == []

@@ -50,8 +50,14 @@ def test_other_code_is_noticed():
     assert code_of(cells) != code_of(other) and code_of(cells) == code_of([*cells[:1]])
 
 
+# Half a minute and more, of what tests of the same things compute again: counts and maps (tests/flops), the study of
+# scaling (tests/flops/test_report.py), the published tables (tests/analytic), exported code (tests/export).
+LONG = ("03", "04", "06", "11")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [pytest.param(path, marks=pytest.mark.nightly if path.stem.startswith(LONG) else ())
+                                  for path in NOTEBOOKS], ids=lambda path: path.stem)
 def test_runs(path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="needs nbclient: pip install mbkern[notebooks]")
     pytest.importorskip("ipykernel", reason="needs ipykernel: pip install mbkern[notebooks]")

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=HELP)
     parser.add_argument("--bodies", type=int, default=100, metavar="N", help="list at most N bodies, default 100")
     parser.add_argument("--limits", action="store_true", help="list limits, damping and friction of every dof")
-    add_model_arguments(parser, mimic="gear")
+    add_model_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -31,17 +31,18 @@ FILES: dict[str, Callable[[Path, argparse.Namespace], Model]] = {
     ".xml": lambda path, options: load_mjcf(path, armature=options.armature),
 }
 REFUSED = (".xacro",)
+# of commands that know trees alone: joints that mimic others are coordinates of their own
 PLAIN = argparse.Namespace(floating_base=False, mimic="free", check_inertia=False, armature="keep")
 HELP = (f"{', '.join(f'{name}:{numbers}' for name, (_, numbers) in FAMILIES.items())}, {', '.join(MACHINES)}, "
         f"or a file ({', '.join(FILES)})")
 
 
-def add_model_arguments(parser: argparse.ArgumentParser, mimic: str = "free") -> None:
-    """Options that say how a robot file is read; `mimic` is "gear" for commands that know constraints."""
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options that say how a robot file is read, for commands that know constraints."""
     group = parser.add_argument_group("robot files")
     group.add_argument("--floating-base", action="store_true", help="URDF: the root link moves freely")
-    group.add_argument("--mimic", choices=("gear", "free", "fix", "error"), default=mimic,
-                       help=f"URDF: joints that mimic others are coupled, made free, held or refused; default {mimic}")
+    group.add_argument("--mimic", choices=("gear", "free", "fix", "error"), default="gear",
+                       help="URDF: joints that mimic others are coupled, made free, held or refused; default gear")
     group.add_argument("--check-inertia", action="store_true", help="URDF: refuse inertias that no rigid body has")
     group.add_argument("--armature", choices=("keep", "drop"), default="keep",
                        help="MJCF: rotor inertia is kept or left out; default keep")

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-picture", action="store_true", help=argparse.SUPPRESS)  # nothing is drawn unasked now
     parser.add_argument("--progress", action="store_true",
                         help=f"show a progress bar from the beginning; in a terminal there is one after {LONG:g} s")
-    add_model_arguments(parser, mimic="gear")
+    add_model_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,7 +118,7 @@ class ConstraintBuilder:
         polynomial : numbers, optional
             In the place of ratio, for a single `of`: coordinate = c0 + c1 of + c2 of^2 + ... + offset.
         name : str
-            Unique among the constraints; "gear of" the coordinate by default.
+            Unique among the constraints; "gear of" the coordinate by default, the next one of it "gear of ... 2".
 
         Returns
         -------
@@ -136,7 +137,11 @@ class ConstraintBuilder:
         (('motor', (0.0, -0.2)),)
         """
         coordinate = checks.label(coordinate, "add_gear: coordinate")
-        name, who = self._new_name(f"gear of {coordinate}" if name is None else name, "gear")
+        if name is None:
+            first = f"gear of {coordinate}"
+            free = (f"{first} {k}" for k in count(2))
+            name = first if first not in self._constraints else next(x for x in free if x not in self._constraints)
+        name, who = self._new_name(name, "gear")
         names = [of] if isinstance(of, str) else checks.items(of)
         if not names or not all(isinstance(other, str) and other for other in names):
             raise ModelError(f"{who}: of: expected the name of a coordinate, or a list of names, got {checks.show(of)}")
@@ -363,7 +368,7 @@ class ConstraintBuilder:
         """The name of a new constraint, and how errors call it."""
         name = checks.label(name, f"{what}: name")
         if name in self._constraints:
-            raise ModelError(f"{what} {name!r}: a constraint of this name was already added; names must be unique")
+            raise ModelError(f"{what} {name!r}: a constraint of this name was already added; give another one")
         return name, f"{what} {name!r}"
 
     def _made_constraints(self, bodies: Sequence[Body], coordinates: Sequence[str]) -> tuple[Constraint, ...]:

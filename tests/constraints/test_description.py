@@ -81,6 +81,8 @@ def test_what_is_refused_at_once(words, wrong):
     ("belongs to a ball or free joint", lambda b: b.add_gear(b.build().coordinate_names[2], "arm", 1.0)),
     ("follows from them or contradicts them", lambda b: (b.add_gear("hand", "arm", 2.0),
                                                          b.add_gear("arm", "hand", 0.5))),
+    ("'gear of hand 2' couples what 'gear of hand' couple", lambda b: (b.add_gear("hand", "arm", 2.0),
+                                                                        b.add_gear("hand", "arm", 2.0))),
 ])
 def test_what_is_refused_when_built(words, wrong):
     b = builder()

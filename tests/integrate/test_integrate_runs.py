@@ -538,8 +538,9 @@ def test_kernels_carry_the_stamp_of_their_folder():
     assert run_kernels.run._cache._cache_file._source_stamp[0] == (source_stamp(), source_stamp(folder))
 
 
+@pytest.mark.nightly
 def test_stamped_cache_outside_the_core(tmp_path):
-    """A kernel of another folder is compiled anew when a leaf beside it changes, and only then."""
+    """A kernel of another folder is compiled anew when a leaf beside it changes, only then. In CI: test_cache.py."""
     (tmp_path / "leaf.py").write_text("from mbkern.core.jit import exact\n@exact\ndef leaf(x):\n    return x + 1.0\n")
     (tmp_path / "top.py").write_text(
         "from mbkern.core.jit import checked\nfrom leaf import leaf\n@checked\ndef top(x):\n    return leaf(x)\n")

@@ -74,6 +74,14 @@ def test_a_bad_file_in_a_new_process(tmp_path):
     assert "(line 3): more than one root link" in run.stderr and run.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["simulate", "info", "export", "warmup"])
+def test_joints_that_mimic_others_are_the_same_machine_everywhere(command, capsys):
+    """As `load_urdf` has it: exported machines were others, without a word."""
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "made free, held or refused; default gear" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("command", ["simulate", "info"])
 def test_help(command, capsys):
     with pytest.raises(SystemExit) as stop:
