@@ -41,7 +41,7 @@ from .velocity_derivatives import inertia_rate
 SPEED_LOAD, BETA, KAPPA, DRIFT_TURN, TWIST_TURN, SPRING, DAMPER = 0, 6, 12, 15, 18, 21, 22
 MORE = 24
 # ---- row of a node: its frame, then C*; acceleration and force take the place of what the sweep has used up ----
-N_COLUMNS, W_A, W_FORCE = 12, W_DRIFT, W_PHI
+N_RATE_COLUMNS, W_ACCELERATION, W_NEEDED = 12, W_DRIFT, W_PHI
 
 get_columns, put_columns = accessor(((3, 3), (3, 3), (3, 3)))
 
@@ -57,7 +57,8 @@ def put_acceleration_rows(block, q, u, udot, work):
     """The rows of all dofs, after a sweep of "newton-euler-ldl" at this state, which has found udot."""
     n, rows = whole(block, N_NODES), dof_variation(block, 0)
     put_frame(work, node_variation(block, n), (EYE, ZERO3))
-    put_pair(work, work_row(n) + W_V, ZERO6); put_pair(work, work_row(n) + W_A, (neg(get3(block, GRAVITY)), ZERO3))
+    put_pair(work, work_row(n) + W_V, ZERO6)
+    put_pair(work, work_row(n) + W_ACCELERATION, (neg(get3(block, GRAVITY)), ZERO3))
     for i in range(n):
         c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
         if whole(block, c + IS_LEAF) > 0:
@@ -88,10 +89,10 @@ def put_acceleration_rows(block, q, u, udot, work):
             move, turn = along_z(block, c)
             put_row(block, i, move, turn, rows, more_rows(block), work)
         if k >= 0:
-            at, to = node_variation(block, i) + N_COLUMNS, node_variation(block, k) + N_COLUMNS
+            at, to = node_variation(block, i) + N_RATE_COLUMNS, node_variation(block, k) + N_RATE_COLUMNS
             (x, y, z), (a, b, d) = get_columns(work, at), get_columns(work, to)
             put_columns(work, to, (add6(a, x), add6(b, y), add6(d, z)))
-            add_to_pair(work, work_row(k) + W_FORCE, get_pair(work, work_row(i) + W_FORCE))
+            add_to_pair(work, work_row(k) + W_NEEDED, get_pair(work, work_row(i) + W_NEEDED))
 
 
 @inline
@@ -114,14 +115,14 @@ def put_motion(block, i, move, turn, rate, second, work):
     c, w, kw, X = node_row(i), work_row(i), above(block, i), get_frame(work, node_variation(block, i))
     S, v_up = twist_of(X, move, turn), get_pair(work, kw + W_V)
     v = axpy6(rate, S, v_up)
-    a = axpy6(second, S, axpy6(rate, cross_motion(v_up, S), get_pair(work, kw + W_A)))
-    put_pair(work, w + W_V, v); put_pair(work, w + W_A, a)
+    a = axpy6(second, S, axpy6(rate, cross_motion(v_up, S), get_pair(work, kw + W_ACCELERATION)))
+    put_pair(work, w + W_V, v); put_pair(work, w + W_ACCELERATION, a)
     m = get(block, c + MASS)
     s, J = rigid_to_parent(X, m, get3(block, c + MOMENT), get6(block, c + INERTIA))
     h = rigid_times(m, s, J, v)
-    put_pair(work, w + W_FORCE, add6(rigid_times(m, s, J, a), omega_times(v, h)))
+    put_pair(work, w + W_NEEDED, add6(rigid_times(m, s, J, a), omega_times(v, h)))
     (x, y, z), (p, q, r), R = scale(2.0, h[0]), h[1], inertia_rate(s, J, v)
-    put_columns(work, node_variation(block, i) + N_COLUMNS, (
+    put_columns(work, node_variation(block, i) + N_RATE_COLUMNS, (
         ((0.0, -z, y), (R[0], R[1] - r, R[2] + q)), ((z, 0.0, -x), (R[1] + r, R[3], R[4] - p)),
         ((-y, x, 0.0), (R[2] - q, R[4] + p, R[5]))))
 
@@ -139,12 +140,12 @@ def put_row(block, i, move, turn, rows, more, work):
     w, kw, a, at = work_row(i), above(block, i), whole(block, node_row(i) + VI), node_variation(block, i)
     d, e, row = rows + SINGLE * a, more + MORE * a, coordinate_row(block, a)
     X, M, D, C = get_frame(work, at), get_inertia(work, w + W_P), root(get(work, w + W_ELIM)), get_columns(
-        work, at + N_COLUMNS)
+        work, at + N_RATE_COLUMNS)
     S, v_up = twist_of(X, move, turn), get_pair(work, kw + W_V)
     drift = cross_motion(v_up, S)
-    alpha, U = add6(cross_motion(get_pair(work, kw + W_A), S), cross_motion(v_up, drift)), scale6(
+    alpha, U = add6(cross_motion(get_pair(work, kw + W_ACCELERATION), S), cross_motion(v_up, drift)), scale6(
         D, force_to_parent(X, column_of(move, turn, M)))
-    load = add6(times(C, drift[1]), omega_times(S, get_pair(work, w + W_FORCE)))
+    load = add6(times(C, drift[1]), omega_times(S, get_pair(work, w + W_NEEDED)))
     put_pair(work, d + SINGLE_DRIFT, alpha); put_pair(work, e + BETA, scale6(2.0, drift))
     put_pair(work, d + SINGLE_LOAD, add6(load, articulated(X, M, alpha)))
     put_pair(work, e + SPEED_LOAD, axpy6(2.0, articulated(X, M, drift), times(C, S[1])))
@@ -154,7 +155,8 @@ def put_row(block, i, move, turn, rows, more, work):
     put(work, e + SPRING, 0.0); put(work, e + DAMPER, get(block, row + DAMPING))
     if whole(block, row + SPRING_QI) >= 0:
         put(work, e + SPRING, get(block, row + STIFFNESS))
-    put_columns(work, at + N_COLUMNS, (axpy6(-kappa[0], U, C[0]), axpy6(-kappa[1], U, C[1]), axpy6(-kappa[2], U, C[2])))
+    put_columns(work, at + N_RATE_COLUMNS,
+                (axpy6(-kappa[0], U, C[0]), axpy6(-kappa[1], U, C[1]), axpy6(-kappa[2], U, C[2])))
 
 
 @inline

@@ -143,17 +143,17 @@ class Derivatives:
                       out: Any) -> AccelerationDerivatives:
         """See `System.derivatives_accelerations`."""
         if tau is None and wrench is None:
-            return AccelerationDerivatives._make(self._runs.derivatives_accelerations(t, out, q, u))
+            return AccelerationDerivatives(*self._runs.derivatives_accelerations(t, out, q, u))
         run = self._run_with
-        return AccelerationDerivatives._make(run("derivatives_accelerations", t, out, q=q, u=u, tau=tau, wrench=wrench))
+        return AccelerationDerivatives(*run("derivatives_accelerations", t, out, q=q, u=u, tau=tau, wrench=wrench))
 
     def inverse_dynamics(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float, wrench: ArrayLike | None,
                          out: Any) -> ForceDerivatives:
         """See `System.derivatives_inverse_dynamics`."""
         if wrench is None:
-            return ForceDerivatives._make(self._runs.derivatives_inverse_dynamics(t, out, q, u, udot))
+            return ForceDerivatives(*self._runs.derivatives_inverse_dynamics(t, out, q, u, udot))
         run = self._run_with
-        return ForceDerivatives._make(run("derivatives_inverse_dynamics", t, out, q=q, u=u, udot=udot, wrench=wrench))
+        return ForceDerivatives(*run("derivatives_inverse_dynamics", t, out, q=q, u=u, udot=udot, wrench=wrench))
 
 
 def _vector(argument: Argument) -> Argument:

@@ -119,15 +119,15 @@ class Savings:
     def __init__(self, monkeypatch):
         self.repeated = self.zeros = 0
         self.kept, self.names, self.seen, self.literals = [], {}, {}, set()
-        do, negate, store = Count._result, Count.__neg__, Memory.__setitem__
+        make, negate, store = Count.__init__, Count.__neg__, Memory.__setitem__
 
-        def result(count, operation, value, *sources):
-            new = do(count, operation, value, *sources)
-            key = (operation, *sorted(self.name(x) for x in sources), abs(value))
-            self.zeros += any(id(x) in self.literals for x in sources)
-            self.repeated += key in self.seen
-            self.keep(new, self.seen.setdefault(key, id(new)))
-            return new
+        def result(new, value, ledger, page, operation, sources):
+            make(new, value, ledger, page, operation, sources)
+            if page is not None:
+                key = (operation, *sorted(self.name(x) for x in sources), abs(value))
+                self.zeros += any(id(x) in self.literals for x in sources)
+                self.repeated += key in self.seen
+                self.keep(new, self.seen.setdefault(key, id(new)))
 
         def minus(count):
             new = negate(count)
@@ -140,7 +140,7 @@ class Savings:
                 self.keep(memory[i], id(memory[i]))
                 self.literals.add(id(memory[i]))
 
-        monkeypatch.setattr(Count, "_result", result)
+        monkeypatch.setattr(Count, "__init__", result)
         monkeypatch.setattr(Count, "__neg__", minus)
         monkeypatch.setattr(Memory, "__setitem__", setitem)
 
