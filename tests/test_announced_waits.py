@@ -124,8 +124,11 @@ def test_every_wait_has_a_measured_time():
     names = {"rhs", "rhs_batch", "simulate", "dopri5", "gauss4", "stepper", "simulate_batch", "accelerations"}
     assert names <= set(waits.ALONE) == set(waits.AFTER) and set(waits.OPERATION) == set(OPERATIONS)
     assert {"constraints"} <= set(waits.LOOP) <= {"constraints", *names, *waits.ALONE, *CONSTRAINT_OPERATIONS}
-    for table in (waits.ALONE, waits.AFTER, waits.OPERATION, waits.LOOP):
+    for table in (waits.ALONE, waits.AFTER, waits.OPERATION):
         assert all(0.0 < seconds < 100.0 for pair in table.values() for seconds in pair)
+    # to a tenth of a second: the engine of closed loops has compiled what some operations on them call
+    assert all(0.0 <= from_disk <= seconds < 100.0 for seconds, from_disk in waits.LOOP.values())
+    assert all(waits.LOOP[name][0] > 1.0 for name in ("constraints", "rhs", "dopri5"))
 
 
 def test_what_is_compiled_already_need_not_be_waited_for(monkeypatch):
