@@ -137,8 +137,9 @@ def runs(quick: bool) -> str:
 
 
 def batches(quick: bool) -> str:
-    """Runs of many states: one by one, and as a batch; by the clock on the wall, as threads are what it is about."""
-    rows = []
+    """Evaluations and runs of many states: one by one, and as a batch; runs by the clock on the wall, as threads are
+    what they are about."""
+    rows, evaluated = [], []
     for name, model, many in (("four-bar", mb.zoo.four_bar(), 200), ("A02, 40 loops", mb.zoo.n_four_bar(40), 20)):
         count = many // 10 if quick else many
         system, rng = mb.System(model), np.random.default_rng(0)
@@ -150,6 +151,14 @@ def batches(quick: bool) -> str:
             found = [(neutral, speed * turning) for speed in rng.uniform(0.5, 2.0, count)]
         Q, P = np.array([q for q, _ in found]), np.array([system.momenta(q, u) for q, u in found])
         span, how = (0.0, 0.5), {"integrator": "rk4", "step": 0.01}
+        many_q, many_p = np.tile(Q, (1000 // count, 1)), np.tile(P, (1000 // count, 1))
+        rates = np.empty(model.nq), np.empty(model.nv)
+        all_rates = np.empty(many_q.shape), np.empty(many_p.shape)
+        calls = {"rhs": lambda s=system, q=Q[0], p=P[0], out=rates: s.rhs(q, p, out=out),
+                 "rhs_batch": lambda s=system, Q=many_q, P=many_p, out=all_rates: s.rhs_batch(Q, P, out=out, threads=1)}
+        times = interleaved(calls, 7 if quick else 31, clock=time.thread_time)
+        one, each = (1e6 * float(np.median(times[call])) for call in calls)
+        evaluated.append([name, f"{one:.2f}", f"{each / len(many_q):.2f}", f"{one * len(many_q) / each:.1f}"])
 
         def one_by_one(s=system, Q=Q, P=P, span=span, how=how):
             for q, p in zip(Q, P, strict=True):
@@ -162,8 +171,11 @@ def batches(quick: bool) -> str:
         times = interleaved(calls, 3 if quick else 9)
         rows.append([name, count, f"{1e6 * float(np.median(times['one by one'])) / count:.0f}",
                      *(f"{ratio(times, other, 'one by one'):.2f}" for other in ("batch 1", "batch None"))])
-    return markdown(["machine, 50 steps of rk4", "states", "simulate, us a state", "batch on one thread / simulate",
-                     "batch on all processors / simulate"], rows)
+    first = markdown(["machine", "rhs, us", "rhs_batch of 1000 on one thread, us a state", "times as many states"],
+                     evaluated)
+    return first + "\n\n" + markdown(
+        ["machine, 50 steps of rk4", "states", "simulate, us a state", "batch on one thread / simulate",
+         "batch on all processors / simulate"], rows)
 
 
 def beside_exudyn(quick: bool) -> str:

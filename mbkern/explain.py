@@ -10,6 +10,7 @@ from . import lazy
 from .core import checks
 from .core import constants as L
 from .core.checks import ANGLE_LIMIT, LIMIT
+from .core.constraint_constants import CLOSED
 from .errors import SingularInertiaError, StateError
 from .inputs import Array
 from .model.checks import show
@@ -130,19 +131,33 @@ def unsolved(model: Model, block: Array, work: Array, t: float) -> StateError | 
         "the light one more mass, or close the loop without it (kind \"distance\" is a bar without mass)")
 
 
+def opened(model: Model, block: Array, work: Array, t: float) -> StateError | None:
+    """Loops that are open in the state that was evaluated last, in words; None: none."""
+    g = _rows(model, block, work)[1][:, 3]
+    owners = [constraint.name for constraint in model.constraints for _ in range(constraint.rows)]
+    worst = sorted(((abs(x), name) for x, name in zip(g, owners, strict=True) if abs(x) > CLOSED), reverse=True)
+    if not worst:
+        return None
+    found = dict.fromkeys(name for _, name in worst)
+    return StateError(
+        f"loops cannot be closed any more at t = {t:g}: {', '.join(map(repr, list(found)[:6]))} open by up to "
+        f"{worst[0][0]:.3g}. A prescribed length or angle leads beyond the reach of the machine (prescribe less), or "
+        "the step is too long for what is going on here (take a shorter one)")
+
+
 def _rows(model: Model, block: Array, work: Array) -> tuple[Array, Array]:
-    """a, and (b, db/dt or adot u + db/dt, margin) of all rows, as they were evaluated last."""
+    """a, and (b, db/dt or adot u + db/dt, margin, g) of all rows, as they were evaluated last."""
     K, at = lazy.module("_plain_core.constraint_layout"), int(block[L.AT_CONSTRAINTS])
     objects = int(block[at + K.AT_OBJECTS])
     table = block[objects:objects + len(model.constraints) * K.CONSTRAINT].reshape(-1, K.CONSTRAINT)
-    a, sides = np.zeros((model.n_rows, model.nv)), np.zeros((model.n_rows, 3))
+    a, sides = np.zeros((model.n_rows, model.nv)), np.zeros((model.n_rows, 4))
     for row in table:
         n, entries, first = int(row[K.N_A]), int(row[K.A_LIST]), int(K.a_at(block) + row[K.AT_COEFFICIENTS])
         dofs = block[entries:entries + n * K.A_ENTRY:K.A_ENTRY].astype(int)
         for r in range(int(row[K.N_OWN_ROWS])):
             k, own = int(row[K.PUBLIC]) + r, K.scalar_row(block, int(row[K.FIRST_ROW]) + r)
             a[k, dofs] = work[first + r * n:first + (r + 1) * n]
-            sides[k] = work[own + K.R_B], work[own + K.R_BD], work[own + K.R_MARGIN]
+            sides[k] = work[own + K.R_B], work[own + K.R_BD], work[own + K.R_MARGIN], work[own + K.R_G]
     return a, sides
 
 
@@ -213,7 +228,7 @@ def singular(model: Model, block: Array, work: Array, t: float) -> StateError:
         return fault
     if model.constraints:
         clash = (rows_fault(model, asked_of_rows(model, block, work), t) or conflict(model, block, work, t)
-                 or unsolved(model, block, work, t))
+                 or unsolved(model, block, work, t) or opened(model, block, work, t))
         if clash is not None:
             return clash
     at = places.margins_at(block)

@@ -66,6 +66,8 @@ class Batches:
 
         def _chosen(self, method: str) -> str: ...
 
+        def _of_constraints(self) -> None: ...
+
     def _begin_batches(self) -> None:
         self._batches: dict[str, BatchCall] = {}  # in use
 
@@ -248,6 +250,21 @@ class Batches:
         (5, 3, 6)
         """
         return self._run_batch("reactions", t, (Q, P, tau, wrench), **options)
+
+    def constraint_forces_batch(self, Q: ArrayLike, P: ArrayLike, t: ArrayLike = 0.0, *, tau: ArrayLike | None = None,
+                                wrench: ArrayLike | None = None, **options: Unpack[BatchOptions]) -> Rows:
+        """`constraint_forces` of many states: multipliers (B, m) of Q (B, nq) and P (B, nv).
+
+        Examples
+        --------
+        >>> import mbkern as mb, numpy as np
+        >>> system = mb.System(mb.zoo.four_bar())
+        >>> Q = np.tile(system.assemble([0.3, 0.0, 0.0]), (5, 1))
+        >>> system.constraint_forces_batch(Q, np.zeros((5, 3))).shape
+        (5, 2)
+        """
+        self._of_constraints()
+        return self._run_batch("constraint_multipliers", t, (Q, P, tau, wrench), **options)
 
     # ---- momenta, speeds, inertia ------------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import inputs, lazy, plain
+from .core.constraint_constants import CLOSED
 from .errors import ModelError, StateError
 from .inputs import Array
 from .model.checks import near, number, several, show
 from .system_operations import Operations
 
-CLOSED = 1e-6  # a state whose loops are open or break by more (m, m/s, ...) is refused; what is less is rounding
 ASSEMBLED = 1e-12  # residual at which an assembly ends, times the size of what is assembled
 OPENED = 1e-3  # what opens loops a little, rad or m
 RANK = 1e-9  # singular values of the scaled rows below this part of the largest are zero
@@ -204,6 +204,7 @@ class Constrained(Operations):
         """
         self._of_constraints()
         needed = self.inverse_dynamics(q, u, udot, t, wrench)
+        self._check_motion(q, u, udot, t)
         actuated = several(actuated, "actuated", StateError)
         places = [self.model.speed_index(name) for name in actuated]
         a, _ = self.constraint_matrix(q, t)
@@ -450,6 +451,26 @@ class Constrained(Operations):
             true = self._runs.true_momenta(t, None, q, p)
             raise StateError(f"{names[1]}: velocities do not satisfy the constraints: {self._by_constraint(rates)}; "
                              f"the nearest momenta that do (system.impact({names[0]}, {names[1]})) are {show(true)}")
+
+    def _check_motion(self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, t: float) -> None:
+        """Refuse speeds and accelerations that do not satisfy the constraints; the nearest ones are in the message."""
+        speeds, changes = np.array(u, float), np.array(udot, float)
+        (a, b), (adot, bdot) = self.constraint_matrix(q, t), self.constraint_matrix_rate(q, u, t)
+        g, largest = self.constraint_residuals(q, t), np.abs(a).max(initial=0.0)
+        if np.abs(g).max() > CLOSED:
+            raise StateError(f"q: the constraints are not satisfied: {self._by_constraint(g)}; "
+                             "system.assemble(q) closes loops")
+        rates = a @ speeds + b
+        if np.abs(rates).max() > CLOSED * (1.0 + largest * np.abs(speeds).max(initial=0.0)):
+            raise StateError(f"u: these speeds do not satisfy the constraints: {self._by_constraint(rates)}; "
+                             "system.consistent(q, u) gives the nearest that do")
+        curves = adot @ speeds + bdot
+        left = a @ changes + curves
+        if np.abs(left).max() > CLOSED * (1.0 + largest * np.abs(changes).max(initial=0.0) + np.abs(curves).max()):
+            inverse = self.inverse_mass_matrix(q, t)
+            near_by = changes - inverse @ a.T @ np.linalg.pinv(a @ inverse @ a.T, rcond=RANK) @ left
+            raise StateError(f"udot: these accelerations do not satisfy the constraints: {self._by_constraint(left)}; "
+                             f"the nearest that do are {show(near_by)}")
 
     def _nearest(self, q: Array, t: float) -> str:
         try:

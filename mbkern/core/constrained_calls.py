@@ -2,7 +2,8 @@
 
     void ode(double t, const double *y, double *dydt, void *user)       y = (q, P), P momenta up to a gauge
     void ode_closed(double t, const double *y, double *dydt, void *user)
-    void settle(double t, const double *y, double *out, void *user)     out = (q, p): loops closed, true p
+    void settle(double t, const double *y, double *out, void *user)     out = (q, p): loops closed, true p;
+                                                                        SINGULAR where they cannot be closed
     void reveal(double t, const double *y, double *out, void *user)     out = (q, p): true p alone
 
 `user` is a frame (:mod:`.cabi`) that has the addresses of the operations "true_momenta" (GAUGE_CALL) and "closer"
@@ -17,12 +18,12 @@ from math import sqrt
 
 from .arguments import call_operation, data_of, integers_at, stack_words
 from .cabi import ODE, evaluate, finish, joint_forces, opened
-from .checks import OK
-from .constraint_layout import LOCKS, results_at
+from .checks import OK, SINGULAR
+from .constraint_layout import CLOSED, LOCKS, N_ROWS, R_G, head, results_at, scalar_row
 from .jit import c_function, exact
 from .joints import quaternion_place
 from .layout import AT_CONSTRAINTS, CLOSE_CALL, GAUGE_CALL, N_NODES, NV, STATUS, TAU_CALL, WRENCH_CALL, node_row
-from .number import array_at, get, put, whole
+from .number import array_at, get, magnitude, put, whole
 
 CLOSINGS = 2  # steps of Newton: drift within a step is small, so that its square is rounding
 
@@ -118,7 +119,16 @@ def settle(t, y, out, user):
             make_unit(frame, closed)
     if code == OK:
         code = call_gauge(frame, t, closed, P, p, work)
-    put(frame, STATUS, code)
+    put(frame, STATUS, SINGULAR if code == OK and is_open(frame, work) else code)
+
+
+@exact
+def is_open(frame, work):
+    """Whether loops could not be closed, as those that are driven beyond their reach; after `call_gauge`."""
+    for k in range(head(frame, N_ROWS)):
+        if not magnitude(get(work, scalar_row(frame, k) + R_G)) <= CLOSED:
+            return True
+    return False
 
 
 @c_function(ODE)

@@ -14,6 +14,7 @@ W_GRAM, W_FACTOR, W_SWEEP = 16, 17, 18
 LOCKS = 19
 UNEQUAL = 20  # 1: masses are so far apart that softness would hide the heavy ones behind the light ones
 HEAD = 21
+CLOSED = 1e-6  # a state whose loops are open by more (m, cosines, ...) is none; what is less is rounding
 
 # ---- row of a constraint ----
 FORM = 0  # one of these

@@ -60,6 +60,20 @@ def test_a_singular_pose_where_accelerations_do_not_exist():
         system.accelerations(q, branches[0] + branches[1])
 
 
+def test_a_run_ends_where_a_loop_cannot_be_closed():
+    """A bar that a rope of growing length turns is in line with it at t = 2: it went on with an open loop once."""
+    b = mb.ModelBuilder()
+    b.add_body("bar", joint=mb.revolute("y"), mass=1.0, com=(0.5, 0, 0), inertia=(1, 1, 1))
+    b.add_loop("rope", "bar", "world", "distance", (1, 0, 0), (2, 0, 0), length=mb.polynomial([2.9, 0.05]))
+    system = mb.System(b.build())
+    q, u = system.consistent([2.5], [0.0])
+    for integrator, step in (("rk4", 0.01), ("dopri5", None)):
+        run = system.simulate(q, system.momenta(q, u), (0.0, 3.0), integrator, step=step)
+        assert not run.success and 1.9 < run.t[-1] < 2.03, (integrator, run.t[-1])
+        assert "'rope" in run.message or "collapsed" in run.message, run.message
+        assert np.abs(run.constraint_drift).max() < 1e-6
+
+
 def test_rows_that_nearly_depend_on_each_other_are_told_from_masses():
     """Two planes at points a micrometre apart that rise differently: the cage would turn with 2e5 rad/s."""
     b = mb.ModelBuilder()

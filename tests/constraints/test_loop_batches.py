@@ -112,6 +112,8 @@ def test_reactions_motions_and_derivatives(four_bar, states):
     Q, P = states
     tau = [0.5, 0.0, 0.0]
     np.testing.assert_array_equal(four_bar.reactions_batch(Q, P, tau=tau)[2], four_bar.reactions(Q[2], P[2], tau=tau))
+    np.testing.assert_array_equal(four_bar.constraint_forces_batch(Q, P, tau=tau)[1],
+                                  four_bar.constraint_forces(Q[1], P[1], tau=tau))
     np.testing.assert_array_equal(four_bar.frame_acceleration_batch(Q, P, "rocker")[1],
                                   four_bar.frame_acceleration(Q[1], P[1], "rocker"))
     np.testing.assert_array_equal(four_bar.jacobian_rhs_batch(Q, P)[2], four_bar.jacobian_rhs(Q[2], P[2]).matrix)
