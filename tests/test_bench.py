@@ -26,7 +26,8 @@ def compare(folder, *arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("limit", "status"), [(1000.0, 0), (0.001, 1)], ids=["no loss", "a loss"])
+@pytest.mark.parametrize(("limit", "status"), [
+    pytest.param(1000.0, 0, marks=pytest.mark.nightly), (0.001, 1)], ids=["no loss", "a loss"])
 def test_compare_fails_above_its_limit(tmp_path, limit, status):
     done = compare(tmp_path, ROOT, ROOT, "--only", CASE, "--limit", limit, "--out", "times.json")
     assert done.returncode == status, done.stdout + done.stderr
