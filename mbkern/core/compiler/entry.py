@@ -13,7 +13,7 @@ from numba import types
 
 from ..numba_internals import BaseLower, JITCodeLibrary, Loc, cgutils, dynfunc, register_pass, typed_passes
 from .units import CACHE_LINE, MAY, Kind, backend, text_of, unit_of
-from .values import Number, Static, Tuple, leaves, like
+from .values import Number, Static, Tuple, leaves, unpacked
 
 
 class _Entry(BaseLower):
@@ -31,9 +31,7 @@ class _Entry(BaseLower):
                   for kind, value in zip(fndesc.argtypes, self.fnargs, strict=True)]
         ours = cgutils.get_or_insert_function(self.module, unit.kind, unit.symbol)
         result = builder.call(ours, [leaf for value in values for leaf in leaves(value)])
-        count = len(leaves(unit.result))
-        numbers = [result] if count == 1 else [builder.extract_value(result, k) for k in range(count)]
-        given = backend().cast(builder, like(unit.result, iter(numbers)), fndesc.restype)
+        given = backend().cast(builder, unpacked(builder, unit.result, result), fndesc.restype)
         _kind, value = backend().given(builder, given)
         self.call_conv.return_value(builder, self.context.get_return_value(builder, fndesc.restype, value))
 

@@ -7,13 +7,17 @@ from functools import cache
 MISSING = object()
 
 
+def place_of(function, node):
+    """Where a node of the syntax tree of a function is; without one, where the function begins."""
+    code = function.__code__
+    return f"{code.co_filename}:{getattr(node, 'lineno', code.co_firstlineno)}, {function.__qualname__}"
+
+
 class NotInLanguage(Exception):
-    """A function cannot be compiled here, with the place and the reason."""
+    """A function cannot be compiled here, with the place and the reason. Its notes say who called it."""
 
     def __init__(self, function, node, reason):
-        code = function.__code__
-        line = getattr(node, "lineno", code.co_firstlineno)
-        super().__init__(f"{code.co_filename}:{line}, {function.__qualname__}: {reason}")
+        super().__init__(f"{place_of(function, node)}: {reason}")
 
 
 @cache

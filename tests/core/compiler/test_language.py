@@ -13,7 +13,9 @@ from mbkern.core.jit import checked, exact, inline
 from mbkern.core.templates import bound
 
 FIRST, SECOND = np.array([1.0, 2.0, 3.0]), np.array([[10.0, 20.0], [30.0, 40.0]])
+LATER = np.array([4.0, 5.0])
 PAIR, NESTED = (1.5, 2.5), ((1.0, 2.0), 3)
+SEVEN, EIGHT, HALF = np.int64(7), np.int64(8), np.float64(0.5)
 HOOK = None
 
 
@@ -138,8 +140,14 @@ def of_module(n, x):
     return math.pi * x + math.sqrt(n)
 
 
+def numbers_of_numpy(n, x):
+    y = SEVEN if n > 2 else EIGHT
+    return y, SEVEN * n, HALF + x
+
+
 CASES = (branches, early, loops, steps_that_vary, loop_with_else, loop_without_end, counter_after_the_loop,
-         carried_round_the_loop, one_name_for_two_things, tuples, choices, numbers, extremes, constants, of_module)
+         carried_round_the_loop, one_name_for_two_things, tuples, choices, numbers, extremes, constants, of_module,
+         numbers_of_numpy)
 
 
 def flat(value):
@@ -190,6 +198,24 @@ def test_arrays():
     b[1, 0] = 9.0
     assert on_arrays(a, b) == (3, 3, 4)
     assert a.tolist() == [0.0, 6.0, 2.0, 9.0] and b.tolist() == [[0.0] * 3, [9.0, 2.0, 1.0]]
+
+
+@exact
+def filled(a):
+    a[0] += 100.0
+    return 1.0
+
+
+@checked
+def added_in_order(a):
+    x = a[0]
+    x += filled(a)
+    a[0] += filled(a)
+    return x, a[0]
+
+
+def test_what_is_added_to_is_read_first():
+    assert added_in_order(np.array([5.0])) == (6.0, 106.0)
 
 
 @inline
@@ -308,6 +334,66 @@ def itself(n):
     return calls_itself(n)
 
 
+def wrong_name(x):
+    return scaled(x, times=3.0)
+
+
+def named_twice(x):
+    return scaled(x, 3.0, by=4.0)
+
+
+def too_many(x):
+    return scaled(x, 3.0, 4.0, 5.0)
+
+
+def one_of_two_arrays(n):
+    return (FIRST if n > 0 else LATER)[0]
+
+
+def one_of_two_arrays_by_name(n):
+    table = FIRST
+    if n > 0:
+        table = LATER
+    return table[0]
+
+
+def one_of_two_results(n):
+    if n > 0:
+        return scaled
+    return filled
+
+
+def nothing_or_a_number(x):
+    if x > 0.0:
+        return None
+    return x
+
+
+def is_nothing(x):
+    return x is None
+
+
+def huge(n):
+    return n + 2**64
+
+
+def not_of_math(x):
+    return math.no_such_function(x)
+
+
+def by_position_only(x, /):
+    return x
+
+
+def by_name_only(x, *, y=1.0):
+    return x + y
+
+
+def attribute_assigned(x):
+    x.real += 1.0
+    return x
+
+
 @pytest.mark.parametrize("function, arguments, reason", [
     (raises, (1.0,), "no statement of the core's language: Raise"),
     (has_a_list, (1.0,), "no expression of the core's language: List"),
@@ -320,8 +406,43 @@ def itself(n):
     (no_function, (1.0,), "no function"),
     (not_of_numba, (1.0,), "Numba has no"),
     (itself, (1,), "it calls itself"),
+    (wrong_name, (1.0,), "scaled has no argument times"),
+    (named_twice, (1.0,), "scaled has no argument by, or has it already"),
+    (too_many, (1.0,), "scaled takes 3 arguments, not 4"),
+    (one_of_two_arrays, (1,), "only numbers may be chosen"),
+    (one_of_two_arrays_by_name, (1,), "only numbers may be chosen"),
+    (one_of_two_results, (1,), "only numbers may be chosen"),
+    (nothing_or_a_number, (1.0,), "only numbers may be chosen"),
+    (is_nothing, (1.0,), "no operator of the core's language: Is"),
+    (huge, (1,), "has more than 64 bits"),
+    (not_of_math, (1.0,), "has no attribute no_such_function"),
+    (by_position_only, (1.0,), "parameters are plain names"),
+    (by_name_only, (1.0, 2.0), "parameters are plain names"),
+    (attribute_assigned, (1.0,), "cannot be assigned to"),
 ], ids=lambda x: getattr(x, "__name__", None))
 def test_what_is_not_of_the_language_is_refused_with_its_place(function, arguments, reason):
     with pytest.raises(NotInLanguage, match=reason) as refused:
         checked(bound(function, f"{function.__name__}_refused"))(*arguments)
     assert f"{__file__}:" in str(refused.value)
+
+
+@exact
+def middle(x):
+    return not_of_the_language(x)
+
+
+@exact
+def not_of_the_language(x):
+    return {x}
+
+
+@checked
+def outermost(x):
+    return middle(x)
+
+
+def test_a_refusal_says_who_called():
+    with pytest.raises(NotInLanguage, match="not_of_the_language: no expression .*: Set") as refused:
+        outermost(1.0)
+    assert [note.rpartition(", ")[2] for note in refused.value.__notes__] == ["middle", "outermost"]
+    assert all(note.startswith(f"called from {__file__}:") for note in refused.value.__notes__)
