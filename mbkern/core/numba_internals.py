@@ -16,7 +16,6 @@ from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 from numba.core.ir import Loc
 from numba.core.lowering import BaseLower
 from numba.core.registry import CPUDispatcher, cpu_target
@@ -40,7 +39,6 @@ __all__ = [
     "JITCodeLibrary",
     "Loc",
     "NullCache",
-    "NumbaError",
     "PassManager",
     "cgutils",
     "cpu_target",

@@ -7,10 +7,10 @@ of Numba's operators would (an assignment to a slice of another length), the pro
 import operator
 
 from llvmlite import ir
-from numba import types
+from numba import NumbaError, types
 from numpy import generic
 
-from ..numba_internals import CPUCallConv, Intrinsic, NumbaError, cpu_target, create_error_model
+from ..numba_internals import CPUCallConv, Intrinsic, cpu_target, create_error_model
 from .values import UNKNOWN, Number, Static, Tuple
 
 OURS = "mbkern"  # mark of the functions of LLVM that are written here
@@ -94,6 +94,8 @@ class Backend:
         if isinstance(kind, types.BaseTuple):
             parts = (self.taken(builder, part, builder.extract_value(llvm, k)) for k, part in enumerate(kind))
             return Tuple(tuple(parts))
+        if isinstance(kind, types.Omitted):  # a default
+            return self.constant(builder, kind.value)
         if kind in (types.void, types.none):
             return Static(None, types.none)
         if isinstance(kind, types.Dispatcher):
@@ -157,7 +159,7 @@ class Backend:
             for pair in zip(one.parts, other.parts, strict=False):  # of other lengths: `common` refuses them
                 self.refuse_choice(*pair)
         elif getattr(one, "object", UNKNOWN) is not getattr(other, "object", UNKNOWN):
-            raise Refused(f"{self.typed(one)} or {self.typed(other)}, as may be: only numbers may be chosen at run time")
+            raise Refused(f"{self.typed(one)} or {self.typed(other)}: only numbers may be chosen at run time")
 
     def one_of(self, *values):
         """The type of a value that is one of these, which one is known when it runs."""
@@ -194,7 +196,7 @@ class Backend:
             try:
                 made = function._defn(self.typing, *kinds)
             except (NumbaError, TypeError) as error:
-                raise Refused(f"{_no(function, kinds)}: {error}") from error
+                raise Refused(str(error)) from error
             if made is None:
                 raise Refused(_no(function, kinds))
             signature, code = made

@@ -12,7 +12,6 @@ from .values import Number, Static, Tuple, leaves, like
 from .variables import variables_of
 
 
-
 class Again(Exception):
     """A variable, or the result, has turned out to have another type: write the function once more."""
 

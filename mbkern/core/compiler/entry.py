@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from llvmlite import binding as llvm
 from llvmlite import ir
-from numba import types
+from numba import TypingError, types
 
 from ..numba_internals import BaseLower, JITCodeLibrary, Loc, cgutils, dynfunc, register_pass, typed_passes
 from .units import CACHE_LINE, MAY, Kind, backend, text_of, unit_of
@@ -69,7 +69,9 @@ class Compiled(typed_passes.NativeLowering):
     def run_pass(self, state):
         flags = state.flags.fastmath
         kind = Kind(MAY, frozenset(flags.flags) if flags else frozenset())
-        function, forms = state.func_id.func, [_form(of) for of in state.args]
+        function = state.func_id.func
+        _refuse_strides(function, state.func_id.arg_names, state.args)
+        forms = [_form(of) for of in state.args]
         if function.__code__.co_flags & CO_VARARGS:  # Numba has put these together
             forms[-1:] = forms[-1].parts
         unit = unit_of(function, kind, forms)
@@ -119,10 +121,20 @@ class WithoutMachineCode(Compiled):
         return True
 
 
+def _refuse_strides(function, names, kinds):
+    """Numbers are read one after the other, without strides; Numba adds where the caller is."""
+    for name, kind in zip(names, kinds, strict=True):
+        if isinstance(kind, types.Array) and not kind.is_c_contig:
+            raise TypingError(f"{function.__name__}: {name}: expected a contiguous array, got {kind}; "
+                              f"pass np.ascontiguousarray({name})")
+
+
 def _form(kind):
     """A value of a type of Numba, without its number."""
     if isinstance(kind, types.BaseTuple):
         return Tuple(tuple(_form(part) for part in kind))
+    if isinstance(kind, types.Omitted):
+        return backend().constant(None, kind.value)
     if kind is types.none:
         return Static(None, types.none)
     if isinstance(kind, types.Dispatcher):

@@ -206,7 +206,7 @@ class Expressions:
         try:
             unit = self.unit_of(function, kind, arguments)
         except NotInLanguage as error:
-            error.add_note(f"called from {place_of(self.function, node)}")
+            error.add_context(f"call at {place_of(self.function, node)}")
             raise
         self.calls.append(unit)
         module = self.made.module

@@ -4,6 +4,8 @@ import ast
 import builtins
 from functools import cache
 
+from numba import TypingError
+
 MISSING = object()
 
 
@@ -13,8 +15,9 @@ def place_of(function, node):
     return f"{code.co_filename}:{getattr(node, 'lineno', code.co_firstlineno)}, {function.__qualname__}"
 
 
-class NotInLanguage(Exception):
-    """A function cannot be compiled here, with the place and the reason. Its notes say who called it."""
+class NotInLanguage(TypingError):
+    """A function cannot be compiled here, with the place and the reason. Its contexts say who called it, and Numba adds
+    those of code of others."""
 
     def __init__(self, function, node, reason):
         super().__init__(f"{place_of(function, node)}: {reason}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 
+import numba
 import numpy as np
 import pytest
 
 from mbkern.core.compiler.source import NotInLanguage
 from mbkern.core.jit import checked, exact, inline
+from mbkern.core.number import get, put
 from mbkern.core.templates import bound
 
 FIRST, SECOND = np.array([1.0, 2.0, 3.0]), np.array([[10.0, 20.0], [30.0, 40.0]])
@@ -244,6 +246,20 @@ def test_calls_with_defaults_names_tuples_and_functions():
 
 
 @checked
+def entered_with_defaults(x, by=2.0, pair=(1, 0.5)):
+    return by * x + pair[0] + pair[1]
+
+
+def test_entries_have_defaults():
+    @numba.njit
+    def users(x):
+        return entered_with_defaults(x), entered_with_defaults(x, 3.0), scaled(x), scaled(x, 3.0, 1.0)
+
+    assert users(2.0) == (5.5, 7.5, 4.0, 7.0)
+    assert entered_with_defaults(2.0) == 5.5 and entered_with_defaults(2.0, pair=(0.0, 1.0)) == 5.0
+
+
+@checked
 def entered_with_any_number(first, *others):
     return first + others[-1], len(others)
 
@@ -442,7 +458,43 @@ def outermost(x):
 
 
 def test_a_refusal_says_who_called():
-    with pytest.raises(NotInLanguage, match="not_of_the_language: no expression .*: Set") as refused:
+    with pytest.raises(NotInLanguage, match="not_of_the_language: no expression of the core") as refused:
         outermost(1.0)
-    assert [note.rpartition(", ")[2] for note in refused.value.__notes__] == ["middle", "outermost"]
-    assert all(note.startswith(f"called from {__file__}:") for note in refused.value.__notes__)
+    callers = [line for line in str(refused.value).splitlines() if line.startswith(f"During: call at {__file__}:")]
+    assert [line.rpartition(", ")[2] for line in callers] == ["middle", "outermost"]
+
+
+@inline
+def doubled(x, out):
+    put(out, 0, 2.0 * get(x, 0))
+
+
+@checked
+def entered_with_arrays(x, out):
+    doubled(x, out)
+
+
+def read_only(n):
+    array = np.ones(n)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("x, out, reason", [
+    (np.ones((3, 2))[:, 0], np.ones(3), "with_arrays: x: expected a contiguous array, got array.float64, 1d, A"),
+    (np.ones(3, np.float32), np.ones(3), "expected a contiguous array of float64, got array.float32"),
+    (np.ones(3, int), np.ones(3), "expected a contiguous array of float64, got array.int64"),
+    (2.0, np.ones(3), "expected a contiguous array of float64, got float64"),
+    (np.ones(3), read_only(3), "expected an array to write to, got readonly"),
+    (np.ones((3, 2)), np.ones(3), "where float64 is wanted"),
+])
+def test_arrays_that_would_be_read_wrongly_are_refused_where_users_call(x, out, reason):
+    """Numbers of memory are read one after the other: strides would give numbers of other places."""
+    @numba.njit
+    def users(x, out):
+        entered_with_arrays(x, out)
+
+    with pytest.raises(numba.TypingError, match=reason) as refused:
+        users(x, out)
+    assert "entered_with_arrays(x, out)" in str(refused.value)
+    users(np.ones(3), np.ones(3))
