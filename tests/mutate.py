@@ -41,6 +41,7 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("core/layout.py", []),  # offsets: any consistent choice is right
     ("core/jit.py", ["tests/core/test_cache.py"]),
     ("core/numba_private.py", ["tests/core/test_compilers.py", "tests/core/test_cache.py"]),
+    ("core/compiler/*.py", ["tests/core/compiler/test_language.py", "tests/core/test_compilers.py"]),
     ("core/quasi*.py", [_PLAIN_QUASI, "tests/analytic"]),
     ("core/dense.py", [_PLAIN_QUASI, "tests/analytic"]),
     ("core/appell.py", [_PLAIN, "tests/analytic/test_appell.py", "tests/test_accuracy.py"]),
@@ -72,7 +73,7 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("analytic/*.py", ["tests/analytic"]),
     ("io/*.py", ["tests/io"]),
 ]
-FOLDERS = ("core", "integrate/kernels", "model", "analytic", "io", "workspace")
+FOLDERS = ("core", "core/compiler", "integrate/kernels", "model", "analytic", "io", "workspace")
 
 # Survivors that no test can notice, by file and the words of the line: the reason.
 REASONS: dict[tuple[str, str], str] = {
