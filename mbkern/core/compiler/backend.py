@@ -5,6 +5,7 @@ of Numba's operators would (an assignment to a slice of another length), the pro
 """
 
 import operator
+from functools import reduce
 
 from llvmlite import ir
 from numba import NumbaError, types
@@ -58,6 +59,13 @@ class Libraries:
             self.found.append(library)
 
 
+def _name(value):
+    """For messages."""
+    if isinstance(value, Number):
+        return "a number"
+    return "a tuple" if isinstance(value, Tuple) else getattr(value.object, "__name__", type(value.object).__name__)
+
+
 def _no(function, kinds):
     return f"Numba has no {getattr(function, '__name__', function)} of {kinds}"
 
@@ -105,8 +113,8 @@ class Backend:
     def given(self, builder, value):
         """One of our values as (type, value of LLVM) for Numba."""
         if isinstance(value, Tuple):
-            return value.type, self.context.make_tuple(builder, value.type,
-                                                       [self.given(builder, part)[1] for part in value.parts])
+            kind = self.typed(value)
+            return kind, self.context.make_tuple(builder, kind, [self.given(builder, part)[1] for part in value.parts])
         if isinstance(value, Static):
             kind = self.type_of(value)
             if kind is types.none:
@@ -132,7 +140,7 @@ class Backend:
         """A value as one of another type."""
         if isinstance(value, Tuple):
             if not isinstance(kind, types.BaseTuple) or len(kind) != len(value.parts):
-                raise Refused(f"{value.type} where {kind} is wanted")
+                raise Refused(f"{self.typed(value)} where {kind} is wanted")
             return Tuple(tuple(self.cast(builder, part, k) for part, k in zip(value.parts, kind, strict=True)))
         if isinstance(value, Static) or value.type == kind:
             return value
@@ -159,18 +167,18 @@ class Backend:
             for pair in zip(one.parts, other.parts, strict=False):  # of other lengths: `common` refuses them
                 self.refuse_choice(*pair)
         elif getattr(one, "object", UNKNOWN) is not getattr(other, "object", UNKNOWN):
-            raise Refused(f"{self.typed(one)} or {self.typed(other)}: only numbers may be chosen at run time")
+            raise Refused(f"{_name(one)} or {_name(other)}: only numbers may be chosen at run time")
 
     def one_of(self, *values):
         """The type of a value that is one of these, which one is known when it runs."""
-        kind = self.typed(values[0])
         for value in values[1:]:
             self.refuse_choice(values[0], value)
-            kind = self.common(kind, self.typed(value))
-        return kind
+        return reduce(self.common, map(self.typed, values))
 
     def truth(self, builder, value):
         """Whether a value is true, as one bit."""
+        if not isinstance(value, Number):
+            raise Refused("neither true nor false")
         if value.type == types.boolean:
             return value.llvm
         return self.context.cast(builder, value.llvm, value.type, types.boolean)

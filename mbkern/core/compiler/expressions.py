@@ -53,10 +53,7 @@ class Expressions:
         return value.parts
 
     def truth(self, node):
-        value = self.value(node)
-        if not isinstance(value, Number):
-            self.fail(node, "neither true nor false")
-        return self.backend.truth(self.builder, value)
+        return self.backend.truth(self.builder, self.value(node))
 
     # ---- names, attributes, items ----
     def of_Constant(self, node):

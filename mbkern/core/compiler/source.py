@@ -40,7 +40,7 @@ def tree_of(function):
     except (OSError, SyntaxError) as error:
         raise NotInLanguage(function, None, f"its source cannot be read ({error})") from None
     if found is None or found.name != code.co_name:
-        raise NotInLanguage(function, None, "its source is not where it should be")
+        raise NotInLanguage(function, None, "its source has changed since it was imported: start Python anew")
     return found
 
 

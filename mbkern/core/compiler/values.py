@@ -27,10 +27,6 @@ class Number:
 class Tuple:
     parts: tuple
 
-    @property
-    def type(self):
-        return types.BaseTuple.from_types([part.type for part in self.parts])
-
 
 @dataclass(eq=False)
 class Static:

@@ -405,6 +405,20 @@ def by_name_only(x, *, y=1.0):
     return x + y
 
 
+def pair_of_functions(x):
+    return max((scaled, filled), (filled, scaled))
+
+
+def function_as_condition(x):
+    return 1.0 if scaled else 2.0
+
+
+def tuple_as_condition(x):
+    while (x, x):
+        x = 2.0
+    return (x, x) and 1.0
+
+
 def attribute_assigned(x):
     x.real += 1.0
     return x
@@ -434,6 +448,9 @@ def attribute_assigned(x):
     (not_of_math, (1.0,), "has no attribute no_such_function"),
     (by_position_only, (1.0,), "parameters are plain names"),
     (by_name_only, (1.0, 2.0), "parameters are plain names"),
+    (pair_of_functions, (1.0,), "only numbers may be chosen"),
+    (function_as_condition, (1.0,), "neither true nor false"),
+    (tuple_as_condition, (1.0,), "neither true nor false"),
     (attribute_assigned, (1.0,), "cannot be assigned to"),
 ], ids=lambda x: getattr(x, "__name__", None))
 def test_what_is_not_of_the_language_is_refused_with_its_place(function, arguments, reason):
