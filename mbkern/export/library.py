@@ -517,7 +517,7 @@ _CMAKE = """\
 # include(@PREFIX@.cmake), then target_link_libraries(program @PREFIX@): header, machine code and the C library's maths
 add_library(@PREFIX@ INTERFACE)
 target_include_directories(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}")
-target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" m)
+target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" $<$<NOT:$<BOOL:${WIN32}>>:m>)
 target_compile_definitions(@PREFIX@ INTERFACE $<$<CONFIG:Debug>:@UPPER@_CHECKED>)
 """
 
