@@ -1,6 +1,6 @@
 """What the kernel costs outside Python: exported C library, CasADi, JAX.
 
-    python bench/interop.py [--quick] [--write]
+    python bench/interop.py [--part exported|calls|batches|optimal-control] [--quick] [--write]
 
 Prints Markdown tables (processor time of one thread, medians of interleaved turns). The exported right-hand side
 against the same kernel called in this process by the same C loop (limit 1.03); a call from CasADi and from JAX, and
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import arguments, interleaved, markdown, publish, ratio
+from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 
 import mbkern as mb
 
@@ -243,12 +243,13 @@ def optimal_table():
 
 
 def main():
-    options = arguments(__doc__, publishes=True)
+    tables = {"bench/interop.py exported": lambda: exported_table(turns),
+              "bench/interop.py calls": lambda: calls_table(turns),
+              "bench/interop.py batches": lambda: batch_table(turns),
+              "bench/interop.py optimal-control": optimal_table}
+    options = arguments(__doc__, publishes=True, parts=[part_of(mark) for mark in tables])
     turns = 7 if options.quick else 31
-    publish(options, PAGE, "bench/interop.py exported", exported_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py calls", calls_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py batches", batch_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py optimal-control", optimal_table(), COMMAND)
+    publish_parts(options, PAGE, tables, COMMAND)
 
 
 if __name__ == "__main__":

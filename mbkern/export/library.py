@@ -244,6 +244,8 @@ class Maker:
             raise ExportError(f"parameters: method {method.name!r} keeps inverted inertias, which cannot be set at run "
                               'time; use System(model, "emh-ldl")')
         block = base_block(self.model, parameters)
+        if method.needs_inertias:  # as in a System: without them, the kernels make them anew in every call
+            block = lazy.module("workspace.bases").with_bases(block)
         behind, self.words, self.bodies = tables(self.model, block, parameters)
         self.block = block
         self.pieces: dict[str, str] = {}  # symbol -> code
