@@ -93,7 +93,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("integrate/kernels/lane_run.py", "wanted += stale"): "whether, not how many",
     ("core/quasi_ignored.py", "ROUNDING = 2.0**-43"): "any bound between rounding and a force tells the two apart",
     ("core/quasi_ignored.py", "QUOTIENT_STEP = 2.0**-17"): "any short step",
-    ("core/dense.py", "sign, smallest = 1.0, 1.0"): "the first pivot is 1 in units of its row, and the smallest at most that",
+    ("core/dense.py", "sign, smallest = 1.0, 1.0"): "the first pivot is 1 in units of its row: none is larger",
     ("core/quasi_layout.py", "BEGINS = 2.0"): "any number that is no sign",
     ("core/quasi_linear.py", "for _ in range(2 if r > 0 else 0)"): "a third time changes no digit",
     ("core/quasi_rows.py", "return first, (1.0, 0.0, 0.0), 1"): "of one number there are no other weights",
