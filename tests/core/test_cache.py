@@ -133,7 +133,7 @@ def use(tmp_path):
     def run(program=USE, **more):
         environment = os.environ | {"PYTHONPATH": f"{PACKAGE.parent}{os.pathsep}{tmp_path}",
                                     "NUMBA_CACHE_DIR": str(cache)} | more
-        done = children.python(program, env=environment, timeout=120)
+        done = children.python(program, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout.split(), done.stderr.count("RuntimeWarning: mbkern")
 
@@ -183,7 +183,7 @@ def full(*args):
 def test_a_numba_that_does_not_compile_is_refused():
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", "import mbkern"], env=environment, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=300)
     assert done.stderr.splitlines()[-1] == (
         "ImportError: mbkern is compiled by Numba and cannot work with NUMBA_DISABLE_JIT=1: unset that variable")
 
@@ -297,5 +297,5 @@ def test_both_ways_to_compile_give_the_same_bits(what):
     found = []
     for mode in ("private", "public"):
         environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "MBKERN_NUMBA": mode}
-        found.append(children.python(program, env=environment, timeout=400, check=True).stdout)
+        found.append(children.python(program, env=environment, check=True).stdout)
     assert len(found[0]) > 100 and found[0] == found[1]
