@@ -245,6 +245,8 @@ class Maker:
             raise ExportError(f"parameters: method {method.name!r} keeps inverted inertias, which cannot be set at run "
                               'time; use System(model, "emh-ldl")')
         block = base_block(self.model, parameters)
+        if method.needs_inertias:  # as in a System: without them, the kernels make them anew in every call
+            block = lazy.module("workspace.bases").with_bases(block)
         behind, self.words, self.bodies = tables(self.model, block, parameters)
         self.block = block
         self.pieces: dict[str, str] = {}  # symbol -> code
@@ -518,7 +520,7 @@ _CMAKE = """\
 # include(@PREFIX@.cmake), then target_link_libraries(program @PREFIX@): header, machine code and the C library's maths
 add_library(@PREFIX@ INTERFACE)
 target_include_directories(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}")
-target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" m)
+target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" $<$<NOT:$<BOOL:${WIN32}>>:m>)
 target_compile_definitions(@PREFIX@ INTERFACE $<$<CONFIG:Debug>:@UPPER@_CHECKED>)
 """
 
