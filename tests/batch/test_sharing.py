@@ -75,5 +75,5 @@ def test_what_is_no_number_of_threads_is_refused():
     system = mb.System(mb.zoo.chain(6), "emh-ldl")
     Q = np.zeros((3, 6))
     for threads in (0, -1, 1.5, "2", True):
-        with pytest.raises(StateError, match="^threads: expected a whole number"):
+        with pytest.raises(StateError, match=r"^threads: expected a whole number"):
             system.rhs_batch(Q, Q, threads=threads)
