@@ -236,9 +236,9 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
     model, wanted = inputs.system(system).model, options.count(count, "count")
     limit, y, t = options.positive(longest, "longest"), unit_state(system, q0, p0, "poincare"), 0.0
     sense = Event(_always, direction).direction
-    named = _named(system, section, number(value, "value", StateError)) if isinstance(section, str) else None
-    if named is not None:
-        event, j = Event(named[0]), named[1]  # which way it crosses is told by its speed
+    if isinstance(section, str):
+        g, j = _named(system, section, number(value, "value", StateError))
+        event = Event(g)  # which way it crosses is told by its speed
     else:
         event, j = Event(section.g if isinstance(section, Event) else section, sense), -1
     event.name = section if isinstance(section, str) else event.name
