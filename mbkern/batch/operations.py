@@ -72,7 +72,8 @@ class BatchCall:
         self.n_inputs, self._nq = len(operation.inputs), model.nq
         # rough: what has many results takes longer
         self._seconds = max(1.0, sum(self._columns) / max(1, model.nq + model.nv)) * system.binding.seconds_a_state
-        self._many, self._sharing = int(ONE_CALL / self._seconds), Sharing(self._seconds)
+        self._many = int(ONE_CALL / self._seconds)
+        self._sharing, self._sharing_varied = Sharing(self._seconds), Sharing(self._seconds)
         # all inputs but Q: which, numbers of a row, and what an optional one is that is not given
         self._others = [(j, columns, np.empty((0, columns)) if argument.optional else None)
                         for j, argument in enumerate(operation.inputs) if j > 0
@@ -81,7 +82,6 @@ class BatchCall:
         self._side = side_of(operation, model)
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
         self._frames: dict[int, Array] = {}  # by their addresses
-        self._returned: list[int] = []  # those of frames whose helpers were late
 
     @cached_property
     def _function(self) -> tuple[int, int]:
@@ -122,8 +122,18 @@ class BatchCall:
         model, operation = self.system.model, self.operation
         arrays = [(argument.check != UNCHECKED, argument.optional, _of_one(argument, model))
                   for argument in (*operation.inputs, *operation.results)]
-        helpers, returned = 0 if slots is None else slots.shape[0], self._returned if slots is not None else []
+        helpers = 0 if slots is None else slots.shape[0]
+        returned: list[int] = []  # frames whose helpers were late, and are done
         each, before = memory.buffer_size(self._size), builtin_rows.frame_bytes(helpers)
+
+        def go_on(code: int, t: Any, out: Any, *given: Any) -> Any:
+            """None, unless helpers are late with a job, whose address the code then is."""
+            if code not in self._frames:
+                return None
+            job = self._frames[code].reshape(-1)[:kernels.JOB].view(np.int64)
+            bad = thread_pool.outwait(job, self, out, given)
+            returned.append(code)
+            return out if bad == 0 else None
 
         def new_frame() -> int:
             if returned:
@@ -134,19 +144,9 @@ class BatchCall:
 
         with task(f"{operation.called}_batch", self.system):
             made: Callable[..., Any] = builtin_rows.function(
-                function, block, self._alone, self._side, arrays, self.n_inputs, self._go_on, new_frame, slots,
+                function, block, self._alone, self._side, arrays, self.n_inputs, go_on, new_frame, slots,
                 8 * LANES * each)
         return made
-
-    def _go_on(self, code: int, t: Any, out: Any, *given: Any) -> Any:
-        """What the quick ways answer when they cannot go on: None, unless helpers are late with a job, whose address
-        the code then is."""
-        if code not in self._frames:
-            return None
-        job = self._frames[code].reshape(-1)[:kernels.JOB].view(np.int64)
-        bad = thread_pool.outwait(job, self, out, given)
-        self._returned.append(code)
-        return out if bad == 0 else None
 
     def run(self, t: Any, given: tuple[Any, ...], threads: Any = None, parameters: Any = None,
             return_status: bool = False, out: Any = None) -> Any:
@@ -195,7 +195,8 @@ class BatchCall:
         status = memory.room((total,), np.int64, np.zeros)
         function, block = self._function if varied is None else self._varied_function
         one_call = max(total, 1) if total <= self._many else whole_lanes(ONE_CALL / self._seconds)
-        helpers, step = self._sharing.plan(total, threads)
+        sharing = self._sharing if varied is None else self._sharing_varied
+        helpers, step = sharing.plan(total, threads)
         workers = helpers + 1
         own = NO_LANES if varied is None else memory.own_block(system, workers)
         buffers, job = memory.lend(self._pool, self._size, workers)
@@ -205,6 +206,7 @@ class BatchCall:
                       [*arrays, *results])
         slots, bad = thread_pool.SLOTS, 0
         thread_pool.CALLERS.append(None)
+        began = perf_counter()
         try:
             for begin in range(0, total, one_call):
                 job[kernels.NEXT:kernels.CAME + 1] = begin, 0, 0, 0, 0
@@ -220,6 +222,8 @@ class BatchCall:
             thread_pool.CALLERS.pop()
             if job[kernels.DONE] == job[kernels.CAME]:  # else some helper still writes there
                 self._pool.append((buffers, job))
+        if sharing.fewest <= total <= one_call:
+            sharing.took(total, helpers, perf_counter() - began)
         if bad and not return_status:
             self._warn(bad, status, times)
         if not self._flat:

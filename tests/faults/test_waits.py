@@ -260,9 +260,11 @@ def test_a_helper_that_does_not_come_back_is_an_error_of_the_batch(guest, monkey
     with pytest.warns(StalledWarning), pytest.raises(MbkernError, match=r"not come back .* threads=1"):
         with_help(guest)
     [(job, call, *_)] = threads._KEPT
-    assert job.ctypes.data == guest.took and guest.took not in call._returned
+    assert job.ctypes.data == guest.took and guest.took in call._frames
     threads.SLOTS[:] = rows.BUSY
+    made = len(call._frames)
     assert all(np.isfinite(x).all() for x in SYSTEM.rhs_batch(*STATES, threads=2))
+    assert len(call._frames) == made + 1
 
 
 def test_an_ensemble_that_hears_nothing_of_its_workers_says_so(monkeypatch, warned):
