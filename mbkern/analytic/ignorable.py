@@ -27,6 +27,7 @@ from ..model.checks import several, show
 from ..system import System
 from ..workspace import places
 from .functions import Constraints, Dynamics
+from .of_model import opened
 from .structure import reasons_of
 
 TRIALS = 12  # random states at which everything is checked
@@ -117,6 +118,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
     ----------
     system : System
     constraints : Constraints, optional
+        Of a model with constraints of its own (loops, gears, ...) these are taken.
     forces : (nv,) numbers or function f(t, q, v, out), optional
 
     Returns
@@ -140,6 +142,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
         raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
     if forces is not None and not callable(forces):
         forces = inputs.vector(forces, "forces", system.model.speed_names)
+    system, constraints = opened(system, constraints)
     reasons = reasons_of(system)
     found, others = [], {}
     states = _states(system)
