@@ -10,6 +10,7 @@ from ..signatures import Load
 from ..system import System
 from .functions import Constraints
 from .ignorable import ignorable
+from .of_model import opened
 
 
 class Method(NamedTuple):
@@ -47,6 +48,7 @@ def table1(system: System, constraints: Constraints | None = None, forces: Load 
     ----------
     system : System
     constraints : Constraints, optional
+        Of a model with constraints of its own (loops, gears, ...) these are counted, without redundant rows.
     forces : (nv,) numbers or function f(t, q, v, out), optional
         A coordinate along which a force acts is not ignorable.
 
@@ -74,6 +76,7 @@ def table1(system: System, constraints: Constraints | None = None, forces: Load 
         raise StateError(f"system: expected a System, got {show(system)}")
     if constraints is not None and not isinstance(constraints, Constraints):
         raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
+    system, constraints = opened(system, constraints)
     m, nq = system.model.nv, system.model.nq
     r = 0 if constraints is None else constraints.count
     p, s = m - r, len(ignorable(system, constraints, forces))

@@ -115,7 +115,7 @@ class Formulation:
     # ---- what it is ----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        u = f", u = ({', '.join(self.quasi_names)})" if self._method != C.LAGRANGE else ""
+        u = f", u = ({choice.listed(self.quasi_names)})" if self._method != C.LAGRANGE else ""
         return f"{self.name}: {self.n_equations} equations, {self.n_states} states{u}"
 
     @property
@@ -333,7 +333,7 @@ class Formulation:
             return Conditioning(skeel(K), "[[M, a^T], [a, 0]]", self.threshold)
         rows = "".join((", M_I" if self.s else "", ", a" if self.r else ""))
         return Conditioning(choice.rcond(self._mechanism, self.ignorable, self.setup.quasi, t, q),
-                            f"S = [Y{rows}] with u = ({', '.join(self.quasi_names)})", self.threshold)
+                            f"S = [Y{rows}] with u = ({choice.listed(self.quasi_names)})", self.threshold)
 
     # ---- motion --------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from ..signatures import Load
 from ..system import System
 from ..workspace import places
 from .functions import Constraints, Dynamics
+from .of_model import opened
 from .structure import reasons_of
 
 TRIALS = 12  # random states at which everything is checked
@@ -118,6 +119,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: Lo
     ----------
     system : System
     constraints : Constraints, optional
+        Of a model with constraints of its own (loops, gears, ...) these are taken.
     forces : (nv,) numbers or function f(t, q, v, out), optional
 
     Returns
@@ -141,6 +143,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: Lo
         raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
     if forces is not None and not callable(forces):
         forces = inputs.vector(forces, "forces", system.model.speed_names)
+    system, constraints = opened(system, constraints)
     reasons = reasons_of(system)
     found, others = [], {}
     states = _states(system)

@@ -25,7 +25,7 @@ def doubt_bare(block, work):
             i, k = whole(block, j), whole(block, j + 1)
             c, w = node_row(i), work_row(i)
             if whole(block, c + IS_LEAF) > 0:
-                doubt(block, k, margins + k, rounded_by_hinge(get6(block, c + INERTIA), w, work), work)
+                doubt(block, k, margins + k, rounded_by_hinge(block, c, get6(block, c + INERTIA)), work)
             else:
                 doubt(block, k, margins + k, rounded_inertia(block, c, get6(work, w + W_R), w, work), work)
 

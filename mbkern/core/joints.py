@@ -474,10 +474,10 @@ def put_pivot(block, c, margin, w, D, force, size, work):
 
 
 @inline
-def rounded_by_hinge(R, w, work):
+def rounded_by_hinge(block, c, R):
     """The inertia whose rounding is in what is left of R after the elimination of a hinge: that of R, and that of the
     pivot D in U U^T / D, which is R (Ux^2 + Uy^2) / D^2 besides. R may be in the block, as that of leaves is."""
-    size, d = trace(R), get(work, w + W_ELIM)
+    size, d = trace(R), 1.0 / (R[5] + get(block, c + ROTOR_INERTIA))
     x, y = d * R[2], d * R[4]
     return fma(size, fma(x, x, y * y), size)
 
@@ -488,10 +488,11 @@ def rounded_inertia(block, c, R, w, work):
     nothing is left of R."""
     kind, size = whole(block, c + KIND), trace(R)
     if kind == REVOLUTE:
-        size = rounded_by_hinge(R, w, work)
+        size = rounded_by_hinge(block, c, R)
     elif kind == SCREW:
         M, h = get_inertia(work, w + W_P), get(block, c + PITCH)
-        U, d = screw_column(block, c, M), get(work, w + W_ELIM)
+        U = screw_column(block, c, M)
+        d = 1.0 / (along_screw(block, c, U) + get(block, c + ROTOR_INERTIA))
         x, y = d * U[1][0], d * U[1][1]
         size = fma(fma(h * h, trace(M[0]), size), fma(x, x, y * y), size)
     elif kind == BALL or kind == FREE:  # nothing is left of R

@@ -349,31 +349,32 @@ def test_a_quaternion_that_is_not_of_length_one_makes_forces_along_its_axes_unce
     """Four times as much of the force as the square of its length is wrong."""
     case, kernels = CASES["Volterra, free joint, constraints"], MODULES["_ignored"]
     *_, frame = computed(case)
-    frame[L.S], wrong = 1, 1e-3  # the other two positions may be acted on
+    frame[L.S], wrong, first = 1, 1e-3, 2  # the other two positions may be acted on
+    view(frame, L.AT_IGNORABLE, L.IGNORABLE)[0] = first
     q = case.q.copy()
     q[3:7] *= np.sqrt(1.0 + wrong)
-    Q, a = view(frame, L.AT_Q, case.m), view(frame, L.AT_A, case.m)
+    Q, a = view(frame, L.AT_Q, case.m), view(frame, L.AT_A, 2 * case.m)
     for much, acts in ((0.5, False), (0.9, False), (1.1, True)):
         x = np.cross(case.axes[0], [0.3, 0.5, 0.7])
         x += much * 4.0 * wrong * np.abs(x).max() / (1.0 + wrong) * case.axes[0]
         for array, of_it in ((Q, not constraint), (a, constraint)):
             array[:] = 0.0
-            array[:3] = of_it * x
+            array[array.size - case.m + first:][:3] = of_it * x  # of the second constraint
         code = kernels.acts_on_ignored(frame, T, q)
         assert code == (0 if not acts else L.CONSTRAINT_ACTS if constraint else L.FORCE_ACTS)
 
 
 @pytest.mark.parametrize("name", ["Volterra", "Volterra, free joint", "Volterra, triangular, free joint"])
-@pytest.mark.parametrize("k", [0, 1])
-def test_a_force_along_an_ignored_coordinate_is_seen(name, k, computed):
+@pytest.mark.parametrize("k, value", [(0, 1.0), (1, 1e-3)])
+def test_a_force_along_an_ignored_coordinate_is_seen(name, k, value, computed):
     case = CASES[name]
     before = case.Q.copy()
     try:
-        case.Q[list(case.ignored)] = 1e-3 * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
+        case.Q[list(case.ignored)] = value * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
         code, *_, frame = computed(case)
         assert (code, frame[L.ACTED_ON], frame[L.ACTED_BY]) == (L.FORCE_ACTS, k, -1)
-        assert frame[L.ACTED] == pytest.approx(1e-3, rel=1e-12)
-        case.Q[list(case.ignored)] *= 1e-14
+        assert frame[L.ACTED] == pytest.approx(value, rel=1e-12)
+        case.Q[list(case.ignored)] *= 1e-17
         assert computed(case)[0] == 0
     finally:
         case.Q[:] = before
@@ -397,15 +398,16 @@ def test_forces_are_measured_by_those_at_work(name, computed):
         assert kernels.size_of_forces(frame, k, case.q) == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.parametrize("value", [1e-3, 1.0])
 @pytest.mark.parametrize("name, row, k", [("Volterra, constraints", 1, 0), ("Volterra, free joint, constraints", 0, 2)])
-def test_a_constraint_along_an_ignored_coordinate_is_seen(name, row, k, computed):
+def test_a_constraint_along_an_ignored_coordinate_is_seen(name, row, k, value, computed):
     case = CASES[name]
     before = case.a.copy()
     try:
-        case.a[row, list(case.ignored)] = 1e-3 * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
+        case.a[row, list(case.ignored)] = value * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
         code, *_, frame = computed(case)
         assert (code, frame[L.ACTED_ON], frame[L.ACTED_BY]) == (L.CONSTRAINT_ACTS, k, row)
-        assert frame[L.ACTED] == pytest.approx(1e-3, rel=1e-12)
+        assert frame[L.ACTED] == pytest.approx(value, rel=1e-12)
     finally:
         case.a[:] = before
 

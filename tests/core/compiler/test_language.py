@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numba
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba import types
 
 from mbkern.core.compiler.source import NotInLanguage
-from mbkern.core.jit import checked, exact, inline
+from mbkern.core.compiler.units import Kind, unit_of
+from mbkern.core.compiler.values import Number
+from mbkern.core.jit import FLAGS, checked, exact, inline
+from mbkern.core.numba_private import compiler_lock
 from mbkern.core.number import get, put
 from mbkern.core.templates import bound
 
@@ -454,9 +460,42 @@ def attribute_assigned(x):
     (attribute_assigned, (1.0,), "cannot be assigned to"),
 ], ids=lambda x: getattr(x, "__name__", None))
 def test_what_is_not_of_the_language_is_refused_with_its_place(function, arguments, reason):
-    with pytest.raises(NotInLanguage, match=reason) as refused:
-        checked(bound(function, f"{function.__name__}_refused"))(*arguments)
-    assert f"{__file__}:" in str(refused.value)
+    compiled = checked(bound(function, f"{function.__name__}_refused"))
+    for _ in range(2):  # it does not matter how often
+        with pytest.raises(NotInLanguage, match=reason) as refused:
+            compiled(*arguments)
+        assert f"{__file__}:" in str(refused.value)
+
+
+def test_a_file_that_has_changed_since_is_refused(tmp_path, monkeypatch):
+    source = tmp_path / "changed_since.py"
+    source.write_text("def first(x):\n    return x\n\ndef second(x):\n    return 2.0 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import changed_since
+
+    source.write_text("def other(x):\n    return 3.0 * x\n")
+    for function in (changed_since.first, changed_since.second):  # another one begins there, and none
+        with pytest.raises(NotInLanguage, match="has changed since it was imported: start Python anew"):
+            checked(function)(1.0)
+
+
+# ---- how LLVM is told to compile -------------------------------------------------------------------------------------
+def rooted(x):
+    return math.sqrt(x + 1.0)
+
+
+@pytest.mark.parametrize("inlined, attribute", [
+    ("always", "alwaysinline"), ("may", "alignstack(64)"), ("never", "noinline")])
+@pytest.mark.parametrize("flags", [FLAGS, frozenset()], ids=["flags", "exact"])
+def test_units_say_how_they_are_inlined_and_rounded(inlined, attribute, flags):
+    """Both are a matter of speed, which no result shows."""
+    with compiler_lock:
+        text = unit_of(rooted, Kind(inlined, flags), [Number(types.float64, ir.Constant(ir.DoubleType(), 0.0))]).text
+    attributes = {name for name in ("alwaysinline", "alignstack(64)", "noinline") if f" {name}" in text}
+    assert attributes == {attribute} | ({"alignstack(64)"} if inlined == "never" else set())
+    for operation in ("fadd", "call"):
+        found = re.findall(rf"= {operation} ((?:\w+ )*)double", text)
+        assert found and all(set(words.split()) >= flags and bool(words.split()) == bool(flags) for words in found)
 
 
 @exact
