@@ -8,8 +8,8 @@ the root its force stays what it is, and its moment grows by way x f at every no
 
 Dofs of one run (RUN_FIRST in :mod:`.constants`) have their way to the root in common. They go side by side from where
 it begins: several in a number where numbers have room (:mod:`.columns`), and two such numbers in turn; four where
-numbers are lanes, whose e and way take as long to fetch as all else (20 % of a batch for a chain of 100). One dof after
-the other would wait for way x f at every node.
+numbers are lanes, whose e and way take longer to fetch than to compute with. One dof after the other would wait for
+way x f at every node.
 """
 
 from .columns import get_columns, lower, packed, put_columns, width
