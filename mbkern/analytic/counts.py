@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import StateError
 from ..model.checks import show
+from ..signatures import Load
 from ..system import System
 from .functions import Constraints
 from .ignorable import ignorable
@@ -35,7 +36,7 @@ class Method(NamedTuple):
     runs_as: str
 
 
-def table1(system: System, constraints: Constraints | None = None, forces: Any = None) -> tuple[Method, ...]:
+def table1(system: System, constraints: Constraints | None = None, forces: Load | None = None) -> tuple[Method, ...]:
     """All methods that the Volterra paper compares, for a system with m speeds, r constraints, s ignorable coordinates.
 
     Methods with the same number of equations differ in how these are derived. Udwadia and Kalaba's give Lagrange's
@@ -94,7 +95,8 @@ def table1(system: System, constraints: Constraints | None = None, forces: Any =
     return tuple(Method(name, n, nq + n, unknowns, runs_as) for name, n, unknowns, runs_as in rows)
 
 
-def count_equations(system: System, constraints: Constraints | None = None, forces: Any = None) -> dict[str, int]:
+def count_equations(system: System, constraints: Constraints | None = None, forces: Load | None = None
+                    ) -> dict[str, int]:
     """Number of equations of motion of each method of `table1`, by its name.
 
     Parameters

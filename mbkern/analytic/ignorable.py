@@ -24,6 +24,7 @@ from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
 from ..model.checks import several, show
+from ..signatures import Load
 from ..system import System
 from ..workspace import places
 from .functions import Constraints, Dynamics
@@ -108,7 +109,7 @@ class IgnorableReport:
         return "\n".join(lines + [f"{name}: no; {why}" for name, why in self.others.items()])
 
 
-def ignorable(system: System, constraints: Constraints | None = None, forces: Any = None) -> IgnorableReport:
+def ignorable(system: System, constraints: Constraints | None = None, forces: Load | None = None) -> IgnorableReport:
     """Find the ignorable coordinates of a system.
 
     What the tree shows (a translation of everything across gravity, a rotation of everything about a fixed axis along
