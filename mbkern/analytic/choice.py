@@ -121,8 +121,8 @@ def check_determines(mechanism: Mechanism, ignored: tuple[Ignorable, ...], quasi
     names = [*u, *(f"the momentum of {x.name}" for x in ignored), *(f"constraint {k}" for k in range(mechanism.r))]
     guilty = [k for k in range(len(names)) if weights[k] > 0.1 * weights.max()]
     if min(guilty) < len(u):  # else the constraints alone, which is said where they are used
-        raise StateError(f"quasi: u = ({listed(u)}) do not determine the speeds in any of {POSES} random poses: these rows "
-                         f"of S are linearly dependent: {listed([names[k] for k in guilty])}; choose others")
+        raise StateError(f"quasi: u = ({listed(u)}) do not determine the speeds in any of {POSES} random poses: these "
+                         f"rows of S are linearly dependent: {listed([names[k] for k in guilty])}; choose others")
 
 
 def best_quasi(mechanism: Mechanism, ignored: tuple[Ignorable, ...],
