@@ -137,6 +137,12 @@ def test_a_machine_that_cannot_move_has_empty_derivatives():
     builder.add_body("table", mass=1.0, inertia=(1, 1, 1))
     system = mb.System(builder.build())
     assert system.jacobian_rhs([], []).matrix.shape == (0, 0)
+    assert system.derivatives_parameters([], [], parameters={"table": ["mass", "com"]}).pdot.shape == (0, 4)
+    found = mb.gradient(lambda t, q, p: 2.0, system, [], [], (0.0, 0.1), parameters=["table.mass"])
+    assert found.value == 2.0 and found.q0.shape == (0,) and found.parameters["table.mass"] == 0.0
+    for refused in (lambda: mb.chaos.lyapunov(system, [], [], 1.0), lambda: mb.orbits.periodic(system, [], [], 1.0)):
+        with pytest.raises(StateError, match="the model has no dofs, nothing can move"):
+            refused()
 
 
 def test_bad_input_is_named():

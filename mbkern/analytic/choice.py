@@ -24,6 +24,7 @@ from .named import NamedSpeeds, Row, named_speeds, row_of
 
 MOST_SUBSETS = 400  # choices of quasi-velocities that are all tried; beyond it one pivoted elimination decides
 POSES = 8
+MOST_NAMES = 12  # in a message
 
 Quasi = QuasiVelocities | tuple[int, ...]  # by a function or by names; indices when all are speeds
 
@@ -51,6 +52,13 @@ def rcond(mechanism: Mechanism, ignored: Sequence[Ignorable], quasi: Quasi, t: f
     """1/cond of S = [Y; B]."""
     Y = upper_rows(quasi, mechanism.m, t, q)
     return skeel(np.vstack((Y, lower_rows(mechanism, ignored, t, q))))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for messages; of many the first and the last."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])}, ..., {names[-1]}: {len(names)} in all"
 
 
 def names_of(quasi: Quasi, speed_names: Sequence[str]) -> tuple[str, ...]:

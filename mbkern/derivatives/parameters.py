@@ -114,7 +114,7 @@ def columns_of(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayL
         found = list(_columns(state, body, kind))
         names += _names(None if body is None else model.body_names[body], kind, len(found))
         columns += found
-    P, R, F = (np.array([column[k] for column in columns]).reshape(-1, model.nv).T for k in range(3))
+    P, R, F = (np.array([column[k] for column in columns]).reshape(len(columns), model.nv).T for k in range(3))
     if model.constraints:
         R = R + F - A.pdot_tau @ F
     return Columns(tuple(names), -A.u_p @ P, R - A.pdot_p @ P, P)

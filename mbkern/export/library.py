@@ -8,6 +8,7 @@ import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Library:
     build: str
 
 
-def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), target: str = "native", *,
+def library(system: System, path: str | PathLike[str], operations: Sequence[str] = ("rhs",), target: str = "native", *,
             batch: bool = False, parameters: Sequence[str] = ()) -> Library:
     """Write a model as a C library that needs no Python: `arm.h`, `arm.o`, and `libarm.so` where a compiler is found.
 
