@@ -42,6 +42,7 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("core/layout.py", []),  # offsets: any consistent choice is right
     ("core/jit.py", ["tests/core/test_cache.py"]),
     ("core/numba_private.py", ["tests/core/test_compilers.py", "tests/core/test_cache.py"]),
+    ("core/compiler/*.py", ["tests/core/compiler/test_language.py", "tests/core/test_compilers.py"]),
     ("core/quasi_sweeps.py", ["tests/core/test_plain_tree_sweeps.py", _PLAIN_TREES, "tests/analytic"]),
     ("core/quasi_tree.py", [_PLAIN_TREES, "tests/analytic"]),
     ("core/quasi*.py", [_PLAIN_QUASI, _PLAIN_TREES, "tests/analytic"]),
@@ -75,7 +76,7 @@ CLAIMS: list[tuple[str, list[str]]] = [
     ("analytic/*.py", ["tests/analytic"]),
     ("io/*.py", ["tests/io"]),
 ]
-FOLDERS = ("core", "integrate/kernels", "model", "analytic", "io", "workspace")
+FOLDERS = ("core", "core/compiler", "integrate/kernels", "model", "analytic", "io", "workspace")
 
 # Survivors that no test can notice, by file and the words of the line: the reason.
 REASONS: dict[tuple[str, str], str] = {

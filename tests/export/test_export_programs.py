@@ -13,7 +13,7 @@ from exported import PROGRAMS, Caller, built, run
 
 import mbkern as mb
 from mbkern.cli import main
-from mbkern.export.targets import FEATURES, LEVELS
+from mbkern.export.targets import FEATURES, LEVELS, target_named
 
 needs_c = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler on the path")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -196,6 +196,18 @@ def test_a_processor_that_lacks_something_is_told(arm, tmp_path, monkeypatch):
     assert "fma" in LEVELS["x86-64-v3"]
 
 
+OLD = shutil.which("qemu-x86_64") or shutil.which("qemu-x86_64-static")
+
+
+@pytest.mark.skipif(not OLD or "fma" not in target_named("native").required, reason="no emulator of x86-64 on the path")
+def test_an_old_processor_is_told(made, tmp_path):
+    """Code for this processor on an emulated one of 2008: a status, not an illegal instruction."""
+    program = built("cc", "arm.c", made, tmp_path / "program", str(made.object), f"-I{made.object.parent}", "-lm",
+                    "-static")
+    done = subprocess.run([OLD, "-cpu", "Nehalem", program], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 32 and done.stderr.endswith("this processor lacks what the library was compiled for\n")
+
+
 def test_kernels_import_the_core_alone():
     """The stamp of cached code is over the core and the folder of a kernel: code from elsewhere would go stale."""
     for path in (Path(mb.__file__).parent / "export" / "kernels").glob("*.py"):
@@ -250,6 +262,10 @@ def test_command_line(tmp_path, capsys):
     assert "arm_energy" in (tmp_path / "arm.h").read_text()
     assert main(["export", "chain:4", "--out", str(tmp_path / "arm"), "--operations", "rsh"]) == 2
     assert "the nearest is 'rhs'" in capsys.readouterr().err
+    for options, words in (("--out a.fmu --operations rhs", "--operations: for libraries"),
+                           ("--out a.fmu --batch", "--batch: for libraries"), ("--out a --version 2.0", "for FMUs")):
+        assert main(["export", "chain:4", *options.split()]) == 2
+        assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["library", "fmu", "casadi"])

@@ -16,6 +16,7 @@ from processes import printed
 import mbkern as mb
 from mbkern import threads
 from mbkern.batch import ensemble
+from mbkern.batch.sharing import Sharing
 from mbkern.core import rows
 from mbkern.errors import MbkernError, StalledError, StalledWarning
 
@@ -223,6 +224,7 @@ def guest(monkeypatch, leave):
     monkeypatch.setattr(threads, "wake", lambda helpers, long: None)
     monkeypatch.setattr(threads, "PATIENCE", 0.2)
     monkeypatch.setattr(threads, "_KEPT", [])
+    monkeypatch.setattr(Sharing, "_pays", lambda self, known, seconds: True)
     thread = Guest(threads.SLOTS, leave)
     thread.start()
     yield thread
@@ -258,9 +260,11 @@ def test_a_helper_that_does_not_come_back_is_an_error_of_the_batch(guest, monkey
     with pytest.warns(StalledWarning), pytest.raises(MbkernError, match=r"not come back .* threads=1"):
         with_help(guest)
     [(job, call, *_)] = threads._KEPT
-    assert job.ctypes.data == guest.took and all(other is not job for _, other in call._pool)
+    assert job.ctypes.data == guest.took and guest.took in call._frames
     threads.SLOTS[:] = rows.BUSY
+    made = len(call._frames)
     assert all(np.isfinite(x).all() for x in SYSTEM.rhs_batch(*STATES, threads=2))
+    assert len(call._frames) == made + 1
 
 
 def test_an_ensemble_that_hears_nothing_of_its_workers_says_so(monkeypatch, warned):

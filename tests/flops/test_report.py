@@ -159,6 +159,21 @@ def test_growth_is_judged_by_steps_where_there_are_some():
     steps = [Measurement(m.family, m.dofs, m.bodies, m.method, STEP, 360.0 * m.bodies) for m in points]
     judged = Study((*points, *steps))._growth("", "emh-ldl", 1, ("chain",), 1)
     assert judged.verdict == "confirmed" and "time of a step like N^1.00" in judged.measured
+    # evaluations of larger trees count more: runs of 100 steps end where patience does
+    larger = [*points, Measurement("chain", 1, 1024, "emh-ldl", EVALUATION, 1e6)]
+    judged = Study((*larger, *steps))._growth("", "emh-ldl", 1, ("chain",), 1)
+    assert "to 1024" in judged.measured and "time of an evaluation" in judged.measured
+
+
+def test_a_call_has_no_exponent_and_its_noise_is_not_drawn():
+    calls = [Measurement("chain", 1, N, "emh-ldl", CALL, ns) for N, ns in ((4, 3e4), (8, 3.1e4), (16, -2e3), (32, 3e4))]
+    result = Study(tuple(calls))
+    assert result.exponent("chain", 1, "emh-ldl", CALL) is None
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure = result.plot(CALL)
+    (line,) = figure.axes[0].lines
+    assert line.get_xdata().tolist() == [4, 8, 32] and line.get_label() == "emh-ldl"
+    pyplot.close(figure)
 
 
 @pytest.mark.parametrize(("ratios", "verdict"), [
@@ -208,6 +223,8 @@ def test_study_and_its_files(methods, tmp_path, monkeypatch):
     if methods != SIX:
         for name in ("_same_on_all", "_ldl_against_lu", "_where_hzu_wins"):
             monkeypatch.setattr(scaling, name, lambda *_: scaling.Claim("HZU wins", "", ""))
+    # a call is told from its steps where these are short, which on a busy machine may be nowhere
+    monkeypatch.setattr(scaling, "BESIDE", np.inf)
     peers = {"nothing": lambda model: lambda: None, "cannot": lambda model: None}
     done = []
     result = study(dofs=(1,), sizes=(2, 4, 8), methods=methods, peers=peers, integrate=True, span=0.01, steps=40,

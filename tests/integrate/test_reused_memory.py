@@ -14,6 +14,9 @@ from integrate_cases import ORDER, flying
 import mbkern as mb
 from mbkern.errors import StateError
 from mbkern.integrate import driver
+from mbkern.integrate.kernels import plan as P
+from mbkern.integrate.options import INTEGRATORS
+from mbkern.integrate.problem import problem_of
 
 
 @numba.njit
@@ -151,3 +154,16 @@ def test_a_short_run_does_not_touch_the_signal_handler(monkeypatch):
     system.simulate(q, p, (0.0, 1e-3), tau=push)
     system.simulate(q, p, (0.0, 100.0), save_every=1000)
     assert len(watched) == 3
+
+
+def test_few_slow_steps_tell_how_fast_a_run_is(monkeypatch):
+    """A tenth of a millisecond for one of them: a run of some is over before anybody has pressed ctrl-C."""
+    system, q, p = machine()
+    run = driver.Run(problem_of(system), INTEGRATORS["rk4"], np.concatenate((q, p)), 0.0, 1.0, step=1e-3,
+                     n_steps=1000)
+    assert run.start() == P.MORE and run.short == 0
+    clock = itertools.count()
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: 1e-4 * next(clock))
+    assert run.paced(1) == P.MORE
+    monkeypatch.undo()
+    assert 2 < run.short <= round(driver.SHORT * driver.CHUNK_SECONDS / 1e-4)
