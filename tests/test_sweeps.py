@@ -77,6 +77,20 @@ def test_armature_and_forces_in_the_joints(method):
         assert close(mb.sweeps.momenta(blocks, u)[0], p)
 
 
+def test_memory_of_algorithm_3_is_that_of_the_paths():
+    """One number for each pair of dofs on a way to the root, and the same for every tree beside."""
+    model = random_model("random", 9, 3)
+    blocks = mb.System(model).block_records(model.neutral())
+    dofs, parents = blocks["dofs"].tolist(), blocks["parent"].tolist()
+    along = []
+    for n, k in zip(dofs, parents, strict=True):
+        along.append(n + (along[k] if k >= 0 else 0))
+    pairs = sum(n * (x - n) for n, x in zip(dofs, along, strict=True))  # with dofs of bodies before
+    size = mb.sweeps.work(blocks, "dah").size
+    blocks["parent"] = -1
+    assert pairs > 0 and size - mb.sweeps.work(blocks, "dah").size == pairs
+
+
 def test_momenta_are_the_way_back():
     system, q, p, rng = random_case("random", 5)
     blocks, qdot = system.block_records(q, T), rng.normal(size=system.model.nv)

@@ -110,7 +110,9 @@ class Formulation:
                              f"{len(ignored)} ignorable coordinates")
         if quasi is None:
             return choice.best_quasi(mechanism, ignored, poses)
-        return choice.given_quasi(mechanism, ignored, quasi)
+        given = choice.given_quasi(mechanism, ignored, quasi)
+        choice.check_determines(mechanism, ignored, given)
+        return given
 
     # ---- what it is ----------------------------------------------------------------------------------------------
 

@@ -262,6 +262,10 @@ def test_command_line(tmp_path, capsys):
     assert "arm_energy" in (tmp_path / "arm.h").read_text()
     assert main(["export", "chain:4", "--out", str(tmp_path / "arm"), "--operations", "rsh"]) == 2
     assert "the nearest is 'rhs'" in capsys.readouterr().err
+    for options, words in (("--out a.fmu --operations rhs", "--operations: for libraries"),
+                           ("--out a.fmu --batch", "--batch: for libraries"), ("--out a --version 2.0", "for FMUs")):
+        assert main(["export", "chain:4", *options.split()]) == 2
+        assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["library", "fmu", "casadi"])

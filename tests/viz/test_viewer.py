@@ -145,6 +145,9 @@ def test_speed_keys_and_energy_plot(browser):
     browser.press(box[0] + 64 + 0.25 * (box[2] - 76), box[1] + 60)
     assert browser.run("mbkernViewer.state.time") == pytest.approx(0.5, abs=0.01)
     assert browser.run("+document.getElementById('time').value") == pytest.approx(0.5, abs=0.01)
+    painted = browser.run("(c => { dispatchEvent(new Event('resize')); return c.getContext('2d').getImageData("
+                          "0, 0, c.width, c.height).data.some(x => x) })(document.getElementById('energy'))")
+    assert painted, "a new size leaves an empty plot until the next frame"
 
 
 def test_orbit_controls_turn_the_scene(browser):
