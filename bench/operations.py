@@ -64,7 +64,7 @@ class Contest:
         self.P = self.system.momenta_batch(self.Q, self.U)
         self.Wrench = rng.normal(size=(B, n, 6))
         self.rows = {name: list(getattr(self, name)) for name in ("Q", "U", "P", "Udot", "Tau", "X", "Wrench")}
-        self.zero = np.zeros(n)
+        self.zero, self.below = np.zeros(n), np.tril_indices(n, -1)
 
     def fk(self, *motion: np.ndarray) -> None:
         pin.forwardKinematics(self.peer, self.data, *motion)
@@ -161,8 +161,7 @@ def pose_of_frame(c: Contest) -> tuple[np.ndarray, ...]:
 
 def whole_inverse(c: Contest) -> np.ndarray:
     W = c.data.Minv  # of which only the upper half is there
-    below = np.tril_indices(c.n, -1)
-    W[below] = W.T[below]
+    W[c.below] = W.T[c.below]
     return W
 
 
