@@ -18,7 +18,7 @@ CASE = "rhs from Python, emh-ldl, chain(10)"
 def run(arguments, folder, **environment):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # not a worker
     return subprocess.run([sys.executable, *map(str, arguments)], cwd=folder, capture_output=True, text=True,
-                          timeout=300, env=dict(inherited, PYTHONPATH=str(ROOT), **environment))
+                          timeout=1200, env=dict(inherited, PYTHONPATH=str(ROOT), **environment))
 
 
 def compare(folder, *arguments):
@@ -56,6 +56,14 @@ def test_benchmarks_run_as_documented(tmp_path):
     [benchmark] = json.loads((tmp_path / "times.json").read_text())["benchmarks"]
     assert benchmark["stats"]["median"] > 0.0
     assert list(tmp_path.rglob("0001_*.json"))  # kept for --benchmark-compare
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_nothing_adds_up_over_long_runs(tmp_path):
+    """1e7 steps, 1e6 calls, 1e6 states: a minute or two."""
+    done = run([ROOT / "bench" / "long_runs.py"], tmp_path)
+    assert done.returncode == 0 and done.stdout.count("kept") == 3, done.stdout + done.stderr
 
 
 def test_every_script_is_explained():

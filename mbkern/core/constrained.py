@@ -29,22 +29,23 @@ from .constraint_solve import (
 from .factorization import factor
 from .forces import add_joint_forces
 from .jit import apart, inline
-from .joint_forces import put_drifts, put_joint_forces
 from .joint_momenta import momenta
+from .joints import add_projection
 from .joints import put_momentum_rates as put_rates_of_momentum
 from .joints import put_rates as put_configuration_rates
 from .layout import (
-    BODY_G, GRAVITY, MOMENT, N_BODIES, N_DRIVES, N_NODES, NQ, NV, PARENT, SUBTREE_MASS, W_G, W_GRAVITY, W_MOMENT,
-    W_PHI, W_V, add_to3, add_to_pair, body_row, get3, get33, get_frame, get_pair, node_row, put3, put_pair, speeds_at,
-    work_row,
+    BODY_G, GRAVITY, MOMENT, N_BODIES, N_DRIVES, N_NODES, NQ, NV, PARENT, SUBTREE_MASS, W_DRIFT, W_G, W_GRAVITY,
+    W_MOMENT, W_PHI, W_Q, W_V, W_W, add_to3, add_to_pair, body_row, get3, get33, get_frame, get_pair, node_row, put3,
+    put_pair, speeds_at, work_row,
 )
 from .momenta import own_momentum, put_gravity
 from .newton_euler import put_motions
 from .number import get, put, whole
 from .passing import put_hinge_frames
-from .spatial import force_to_parent, relative
+from .spatial import add6, force_to_parent, motion_to_child, omega_times, relative
 from .vec3 import ZERO3, add, axpy, cross, mul, neg, scale, sub, tmul
 
+W_FORCE = W_Q  # -R of `sweep`; of M* nothing is left
 R_GAMMA = R_BD  # adot u + db/dt takes the place of db/dt
 
 
@@ -157,26 +158,67 @@ def put_moments(block, work):
 def carry_momenta(block, Pdot, work):
     """(Adot^T - A^T Omega) mu + A^T F*, leaves first."""
     for i in range(whole(block, N_NODES) - 1, -1, -1):
-        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
-        v, mu, s = get_pair(work, w + W_V), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
-        put_rates_of_momentum(block, c, v, mu, s, get3(work, w + W_GRAVITY), Pdot)
-        if k >= 0:
-            G, rho = get_frame(work, w + W_G)
-            add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, c + SUBTREE_MASS), rho, tmul(G, s)))
-            add_to_pair(work, work_row(k) + W_PHI, force_to_parent((G, rho), mu))
+        carry_momentum(block, i, Pdot, work)
+
+
+@inline
+def carry_momentum(block, i, Pdot, work):
+    """That of node i, whose moments go on to its parent."""
+    c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+    v, mu, s = get_pair(work, w + W_V), get_pair(work, w + W_PHI), get3(work, w + W_MOMENT)
+    put_rates_of_momentum(block, c, v, mu, s, get3(work, w + W_GRAVITY), Pdot)
+    if k >= 0:
+        G, rho = get_frame(work, w + W_G)
+        add_to3(work, work_row(k) + W_MOMENT, axpy(get(block, c + SUBTREE_MASS), rho, tmul(G, s)))
+        add_to_pair(work, work_row(k) + W_PHI, force_to_parent((G, rho), mu))
 
 
 @apart
 def put_bias(block, q, u, tau, work):
     """tau - bias in the first vector of dofs."""
-    nv, x = whole(block, NV), tail(work, vector_at(block, 0))
-    put_drifts(block, (neg(get3(block, GRAVITY)), ZERO3), work)
-    put_joint_forces(block, q, u, work[0:0], x, work)
-    for j in range(nv):
-        put(x, j, -get(x, j))
-    if tau.shape[0] > 0:
-        for j in range(nv):
-            put(x, j, get(x, j) + get(tau, j))
+    speeds, x = speeds_at(block), tail(work, vector_at(block, 0))
+    for j in range(whole(block, NV)):
+        put(work, speeds + j, get(u, j))
+    sweep(block, q, tau, x, x, False, work)
+
+
+@apart
+def put_bias_and_rates(block, q, tau, pdot, work):
+    """The same, and `put_momentum_rates` of true momenta: in the same sweeps, while one waits, the other goes on."""
+    sweep(block, q, tau, tail(work, vector_at(block, 0)), pdot, True, work)
+
+
+@inline
+def sweep(block, q, tau, x, pdot, with_rates, work):
+    """x = tau - bias by the Newton-Euler equations (:mod:`.joint_forces`) where no joint speed changes; pdot."""
+    n = whole(block, N_NODES)
+    put_pair(work, work_row(n) + W_W, (neg(get3(block, GRAVITY)), ZERO3))
+    put3(work, work_row(n) + W_GRAVITY, get3(block, GRAVITY))
+    for i in range(n):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        X, kw, v = get_frame(work, w + W_G), work_row(k if k >= 0 else n), get_pair(work, w + W_V)
+        acceleration = add6(motion_to_child(X, get_pair(work, kw + W_W)), get_pair(work, w + W_DRIFT))
+        mu = own_momentum(block, c, v)
+        R = add6(own_momentum(block, c, acceleration), omega_times(v, mu))
+        put_pair(work, w + W_W, acceleration)
+        put_pair(work, w + W_FORCE, (neg(R[0]), neg(R[1])))
+        if with_rates:
+            put3(work, w + W_GRAVITY, mul(X[0], get3(work, kw + W_GRAVITY)))
+            put3(work, w + W_MOMENT, get3(block, c + MOMENT))
+            put_pair(work, w + W_PHI, mu)
+    for j in range(whole(block, NV)):
+        put(x, j, 0.0)
+    for i in range(n - 1, -1, -1):
+        c, w, k = node_row(i), work_row(i), whole(block, node_row(i) + PARENT)
+        F = get_pair(work, w + W_FORCE)
+        add_projection(block, c, F, x, 0)
+        if k >= 0:
+            add_to_pair(work, work_row(k) + W_FORCE, force_to_parent(get_frame(work, w + W_G), F))
+        if with_rates:
+            carry_momentum(block, i, pdot, work)
+    add_joint_forces(block, q, tau, x, work)
+    if with_rates:
+        add_joint_forces(block, q, tau, pdot, work)
 
 
 @apart
@@ -208,8 +250,8 @@ def put_right_side(block, q, p, tau, qdot, pdot, work):
     prepare(block, q, work)
     put_speeds(block, q, p, work)
     move(block, q, u, work)
-    put_bias(block, q, u, tau, work)
-    put_momentum_rates(block, q, tau, qdot, pdot, work)
+    put_bias_and_rates(block, q, tau, pdot, work)
+    put_configuration_rates(block, q, work, speeds_at(block), qdot)
     put_multipliers(block, u, work)
     add_products(block, a_at(block), -1.0, pdot, 0, work)
 

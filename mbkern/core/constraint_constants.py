@@ -61,6 +61,6 @@ R_N, R_X, R_MOMENT, R_ND, R_XD, R_MOMENT_RATE = 0, 3, 6, 9, 12, 15
 R_G, R_B, R_BD, R_SIDE, R_SIGMA, R_PIVOT, R_DENSE, R_MARGIN = 18, 19, 20, 21, 22, 23, 24, 25
 R_LEFT = R_DENSE
 SCALAR_ROW = 26
-# of a dof: y, force or velocity of a sweep, force of a second one beside it
-D_Y, D_PHI, D_BESIDE = 0, 1, 7
-DOF_SWEEP = 13
+# of a dof: y, force or velocity of a sweep, forces of a second and a third one beside it
+D_Y, D_PHI, D_SECOND, D_THIRD = 0, 1, 7, 13
+DOF_SWEEP = 19

@@ -19,11 +19,11 @@ rows that contradict each other leave a u + b as it is, and the margin of the ma
 """
 
 from .constraint_layout import (
-    AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_BESIDE, D_PHI, D_Y, E_DOF, FIRST_ROW, LOCKS,
-    N_A, N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST, P_COLUMN, P_COMMON,
-    P_COUNT, P_OTHER, R_DENSE, R_G, R_LEFT, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW, UNEQUAL, Z_ENTRY, Z_LIST,
-    a_at, constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at, sweep_row, type_row, z_at,
-    zero_at,
+    AT_COEFFICIENTS, AT_L, AT_Z, A_ENTRY, A_LIST, COLUMN_LIST, DOF_SWEEP, D_PHI, D_SECOND, D_THIRD, D_Y, E_DOF,
+    FIRST_ROW, LOCKS, N_A, N_COLUMNS, N_CONSTRAINTS, N_OWN_ROWS, N_PAIRS, N_ROWS, N_Z, OWNER, PAIR, PAIR_LIST,
+    P_COLUMN, P_COMMON, P_COUNT, P_OTHER, R_DENSE, R_G, R_LEFT, R_MARGIN, R_PIVOT, R_SIDE, R_SIGMA, SCALAR_ROW,
+    UNEQUAL, Z_ENTRY, Z_LIST, a_at, constraint_row, dofs_at, factor_at, gram_at, head, scalar_row, scaled_z_at,
+    sweep_row, type_row, z_at, zero_at,
 )
 from .jit import apart, inline
 from .layout import (
@@ -100,13 +100,13 @@ def put_half_solutions(block, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         count = whole(block, row + N_OWN_ROWS)
-        for r in range(0, count, 2):
-            put_half_solution(block, row, r, min(r + 1, count - 1), work)
+        for r in range(0, count, 3):
+            put_half_solution(block, row, r, min(r + 1, count - 1), min(r + 2, count - 1), work)
 
 
 @apart
-def put_half_solution(block, row, r, s, work):
-    """z of the r-th and s-th row of a constraint, leaves first: while one waits, the other goes on."""
+def put_half_solution(block, row, r, s, l, work):
+    """z of three rows of a constraint, leaves first: while one waits, the others go on."""
     list_at, n_z, n_a = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + N_A)
     a, out = a_at(block) + whole(block, row + AT_COEFFICIENTS), z_at(block) + whole(block, row + AT_Z)
     scaled = scaled_z_at(block) + whole(block, row + AT_Z)
@@ -114,22 +114,27 @@ def put_half_solution(block, row, r, s, work):
     for t in range(n_z):
         at = sweep + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP
         put_pair(work, at + D_PHI, ZERO6)
-        put_pair(work, at + D_BESIDE, ZERO6)
+        put_pair(work, at + D_SECOND, ZERO6)
+        put_pair(work, at + D_THIRD, ZERO6)
     for t in range(n_z):
         entry = list_at + t * Z_ENTRY
         j, own = whole(block, entry), whole(block, entry + 1)
         b, at, dof = whole(block, first + j * COORDINATE), sweep + j * DOF_SWEEP, dofs + j * DOF_ROW
-        e, F, H = get_pair(work, dof + DOF_E), get_pair(work, at + D_PHI), get_pair(work, at + D_BESIDE)
-        x, y = -dot6(e, F), -dot6(e, H)
+        e, d = get_pair(work, dof + DOF_E), get(work, dof + DOF_D)
+        F, H, J = get_pair(work, at + D_PHI), get_pair(work, at + D_SECOND), get_pair(work, at + D_THIRD)
+        x, y, z = -dot6(e, F), -dot6(e, H), -dot6(e, J)
         if own >= 0:
             x, y = x + get(work, a + r * n_a + own), y + get(work, a + s * n_a + own)
-        d = get(work, dof + DOF_D)
+            z = z + get(work, a + l * n_a + own)
         put(work, out + r * n_z + t, x)
         put(work, out + s * n_z + t, y)
+        put(work, out + l * n_z + t, z)
         put(work, scaled + r * n_z + t, x * d)
         put(work, scaled + s * n_z + t, y * d)
+        put(work, scaled + l * n_z + t, z * d)
         pass_on(b, dof, sweep + D_PHI, F, x, work)
-        pass_on(b, dof, sweep + D_BESIDE, H, y, work)
+        pass_on(b, dof, sweep + D_SECOND, H, y, work)
+        pass_on(b, dof, sweep + D_THIRD, J, z, work)
 
 
 @apart
@@ -264,7 +269,7 @@ def partial_product(block, at, width, count, list_at, rows, own, work):
 # ---- solving ----
 @apart
 def solve(block, work):
-    """R_SIDE = (G + rho)^-1 R_LEFT."""
+    """R_SIDE = (G + rho)^-1 R_LEFT,  sigma += R_SIDE."""
     rows, n, factor = scalar_row(block, 0), head(block, N_CONSTRAINTS), factor_at(block)
     for c in range(n):
         row = constraint_row(block, c)
@@ -286,7 +291,9 @@ def solve(block, work):
         width, own = whole(block, row + N_COLUMNS), rows + whole(block, row + FIRST_ROW) * SCALAR_ROW
         list_at = whole(block, row + COLUMN_LIST)
         for r in range(whole(block, row + N_OWN_ROWS) - 1, -1, -1):
-            at, x = factor + row_of(block, row, r), get(work, own + r * SCALAR_ROW + R_SIDE)
+            at, i = factor + row_of(block, row, r), own + r * SCALAR_ROW
+            x = get(work, i + R_SIDE)
+            put(work, i + R_SIGMA, get(work, i + R_SIGMA) + x)
             for t in range(width):
                 out = rows + whole(block, list_at + t) * SCALAR_ROW + R_SIDE
                 put(work, out, get(work, out) - get(work, at + t) * x)
@@ -304,27 +311,15 @@ def refine(block, right, work):
         put(work, rows + k * SCALAR_ROW + R_MARGIN, 0.0)
     put_residuals(block, right, work)
     solve(block, work)
-    add_to_sigma(block, work)
     subtract_products(block, work)
     solve(block, work)
-    add_to_sigma(block, work)
     correct(block, of_any(R_SIGMA), work)
     for n in range(again):
         put_residuals(block, right, work)
         if n == again - 1 and right != R_G:  # positions may be far from each other
             put_conflicts(block, work)
         solve(block, work)
-        add_to_sigma(block, work)
         correct(block, of_any(R_SIDE), work)
-
-
-@apart
-def add_to_sigma(block, work):
-    """sigma += R_SIDE."""
-    rows = scalar_row(block, 0)
-    for k in range(head(block, N_ROWS)):
-        at = rows + k * SCALAR_ROW
-        put(work, at + R_SIGMA, get(work, at + R_SIGMA) + get(work, at + R_SIDE))
 
 
 @apart
@@ -334,16 +329,23 @@ def put_residuals(block, right, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_z, own = whole(block, row + Z_LIST), whole(block, row + N_Z), whole(block, row + FIRST_ROW)
-        z, at = zs + whole(block, row + AT_Z), rows + own * SCALAR_ROW
-        for _ in range(whole(block, row + N_OWN_ROWS)):
-            total = get(work, at + right)
+        first, count = zs + whole(block, row + AT_Z), whole(block, row + N_OWN_ROWS)
+        for r in range(0, count, 2):  # two sums at a time, as each addition waits for the one before
+            s = min(r + 1, count - 1)
+            z, x = first + r * n_z, first + s * n_z
+            at, beside = rows + (own + r) * SCALAR_ROW, rows + (own + s) * SCALAR_ROW
+            total, second = get(work, at + right), get(work, beside + right)
             size = get(work, at + R_MARGIN) + magnitude(total)
+            second_size = get(work, beside + R_MARGIN) + magnitude(second)
             for t in range(n_z):
-                term = get(work, z + t) * get(work, ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP)
+                y = get(work, ys + whole(block, list_at + t * Z_ENTRY) * DOF_SWEEP)
+                term, other = get(work, z + t) * y, get(work, x + t) * y
                 total, size = total + term, size + magnitude(term)
+                second, second_size = second + other, second_size + magnitude(other)
+            put(work, beside + R_LEFT, second)
+            put(work, beside + R_MARGIN, second_size)
             put(work, at + R_LEFT, total)
             put(work, at + R_MARGIN, size)
-            z, at = z + n_z, at + SCALAR_ROW
 
 
 @apart
@@ -404,10 +406,10 @@ def add_products(block, coefficients, sign, out, place, work):
     for c in range(head(block, N_CONSTRAINTS)):
         row = constraint_row(block, c)
         list_at, n_a, first = whole(block, row + A_LIST), whole(block, row + N_A), whole(block, row + FIRST_ROW)
-        a = coefficients + whole(block, row + AT_COEFFICIENTS)
-        for r in range(whole(block, row + N_OWN_ROWS)):
-            sigma = get(work, rows + (first + r) * SCALAR_ROW + R_SIGMA)
-            for t in range(n_a):
-                j = place + whole(block, list_at + t * A_ENTRY + E_DOF)
-                put(out, j, get(out, j) + sign * get(work, a + t) * sigma)
-            a = a + n_a
+        a, sigma = coefficients + whole(block, row + AT_COEFFICIENTS), rows + first * SCALAR_ROW + R_SIGMA
+        count, zero = whole(block, row + N_OWN_ROWS), get(work, zero_at(block))
+        for t in range(n_a):
+            j, total = place + whole(block, list_at + t * A_ENTRY + E_DOF), zero
+            for r in range(count):
+                total = total + get(work, a + r * n_a + t) * get(work, sigma + r * SCALAR_ROW)
+            put(out, j, get(out, j) + sign * total)

@@ -156,7 +156,7 @@ def test_names_of_any_letters(here, capsys):
         assert next(csv.reader(file))[1:3] == ['q:the "big", one', "q:Stütze ∂"]
     env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1]), "PYTHONIOENCODING": "ascii"}
     run = subprocess.run([sys.executable, "-m", "mbkern", "info", "machine.json"], env=env, capture_output=True,
-                         text=True, timeout=120)
+                         text=True, timeout=300)
     assert run.returncode == 0 and "St\\xfctze \\u2202" in run.stdout
 
 
@@ -167,7 +167,7 @@ def test_a_reader_that_goes_is_no_error():
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         process.stdout.close()
-        assert process.stderr.read() == "" and process.wait(120) == 141
+        assert process.stderr.read() == "" and process.wait(300) == 141
 
 
 def test_a_run_that_fails(here, capsys):
