@@ -45,7 +45,7 @@ def beyond(x, limit):
         c, d = c + sizes(x, i + 2 * step, step), d + sizes(x, i + 3 * step, step)
         i += 4 * step
     while i + step <= n:
-        a += sizes(x, i, step)
+        a = a + sizes(x, i, step)
         i += step
     total = sum_of((a + b) + (c + d))
     while i < n:

@@ -295,13 +295,16 @@ results = [x for method in ("emh-ldl", "dah") for x in mb.System(tree, method).r
     "batches": """
 results = mb.System(mb.zoo.chain(4)).rhs_batch([[0.1] * 4] * 5, [[0.2] * 4] * 5)
 """,
+    "derivatives": """
+system, x = mb.System(mb.zoo.chain(4)), [0.1] * 4
+results = [system.jacobian_rhs(x, x).matrix, *system.jvp(x, x, x, x), system.jacobian_rhs_batch([x] * 5, [x] * 5)]
+""",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["kernels", *(pytest.param(name, marks=pytest.mark.nightly)
-                                               for name in ("operations", "right-hand sides", "all kinds of joints",
-                                                            "batches"))])
+                                               for name in BITS if name != "kernels")])
 def test_both_ways_to_compile_give_the_same_bits(what):
     """The others take a minute each; .ci/oldest-numba has right-hand sides in every run."""
     program = f"import mbkern as mb{BITS[what]}print(*(x.tobytes().hex() for x in results))"
