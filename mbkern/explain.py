@@ -19,6 +19,9 @@ from .model.model import Model
 from .model.user_rows import rows_of, values_of
 from .workspace import places
 
+# Rows closer to each other than this, masses further apart than this: what is said where no digits are left.
+NEARLY_DEPENDENT, UNEQUAL = 1e-3, 1e8
+CONFLICT = 1e-5  # of what is added in a row: what may be left of it
 # name, meaning: in the order of the codes
 CODES = (
     ("OK", "all is well"),
@@ -78,7 +81,7 @@ def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | 
     for right in (sides[:, 0], sides[:, 1] if (sides[:, 2] < 0.0).any() else np.zeros(len(a))):
         left = a @ np.linalg.lstsq(a, -right, rcond=1e-9)[0] + right  # speeds, or accelerations, that fit best
         largest = max(float(np.abs(right).max(initial=0.0)), 1e-300)
-        bad = bad or set(np.flatnonzero(np.abs(left) > 1e-5 * largest).tolist())
+        bad = bad or set(np.flatnonzero(np.abs(left) > CONFLICT * largest).tolist())
     if not bad:
         return None
     names = [name for k, name in enumerate(model.row_names) if k in bad]
@@ -91,18 +94,38 @@ def conflict(model: Model, block: Array, work: Array, t: float) -> StateError | 
 def unsolved(model: Model, block: Array, work: Array, t: float) -> StateError | None:
     """Rows that do not contradict each other and could not be satisfied all the same, in words; None: none.
 
-    Their multipliers are found with a matrix that has eigenvalues as far apart as the masses of the bodies.
+    Either they nearly depend on each other in this pose, or bodies are so unequal that their matrix has eigenvalues
+    as far apart.
     """
     at = places.margins_at(block)
-    margins = _rows(model, block, work)[1][:, 2]
-    bad = [name for name, margin in zip(model.row_names, margins, strict=True) if margin < 0.0]
+    a, sides = _rows(model, block, work)
+    first = int(lazy.module("_plain_core.layout").speeds_at(block))
+    u = work[first:first + model.nv]  # margins are those of accelerations, where these were asked for
+    left, size = np.abs(a @ u + sides[:, 0]), (np.abs(a) @ np.abs(u) + np.abs(sides[:, 0])).max()
+    wrong = (sides[:, 2] < 0.0) | ((left > CONFLICT * size) & ~(work[at] > 0.0))
+    bad = [name for name, is_wrong in zip(model.row_names, wrong, strict=True) if is_wrong]
     masses = {body.name: float(body.mass) for body in model.body_specs if body.mass > 0.0}
     if not bad or not masses or not (work[at + 1:at + int(block[L.N_NODES])] > 0.0).all():  # a joint moves nothing
         return None
     light, heavy = min(masses, key=masses.__getitem__), max(masses, key=masses.__getitem__)
+    begin = (f"constraints could not be solved at t = {t:g}: no digits are left of {'; '.join(map(repr, bad[:6]))}"
+             f"{', ...' if len(bad) > 6 else ''}. ")
+    lengths = np.linalg.norm(a, axis=1, keepdims=True)
+    parts = np.linalg.svd(a / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)
+    K, of_constraints = lazy.module("_plain_core.constraint_layout"), int(block[L.AT_CONSTRAINTS])
+    alike = not block[of_constraints + K.UNEQUAL]
+    if alike or (parts[-1] < NEARLY_DEPENDENT and masses[heavy] < UNEQUAL * masses[light]):
+        owners = [constraint.name for constraint in model.constraints for _ in range(constraint.rows)]
+        moving = list(dict.fromkeys(name for name, b in zip(owners, sides[:, 0], strict=True) if b != 0.0))[:6]
+        return StateError(
+            f"{begin}In this pose, a dead point or close to one, rows vanish or nearly depend on each other: the "
+            "speeds or forces that they ask for are beyond all bounds. "
+            + (f"What is prescribed to {', '.join(map(repr, moving))} leads up to the end of its reach, or beyond; "
+               "prescribe less" if moving else
+               "Begin in another pose, with other speeds, or leave out what holds the machine there")
+            + " (system.mobility(q) tells what can move)")
     return StateError(
-        f"constraints could not be solved at t = {t:g}: no digits are left of {'; '.join(map(repr, bad[:6]))}"
-        f"{', ...' if len(bad) > 6 else ''}. The bodies of a loop must not differ by more than about 1e10 in their "
+        f"{begin}The bodies of a loop must not differ by more than about 1e10 in their "
         f"mass (here {light!r} ({masses[light]:.3g} kg) and {heavy!r} ({masses[heavy]:.3g} kg)), rotors included; give "
         "the light one more mass, or close the loop without it (kind \"distance\" is a bar without mass)")
 

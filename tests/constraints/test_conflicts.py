@@ -58,3 +58,15 @@ def test_a_singular_pose_where_accelerations_do_not_exist():
         assert np.isfinite(system.accelerations(q, along)).all()
     with pytest.raises(StateError, match=r"contradict each other .*pin0"):
         system.accelerations(q, branches[0] + branches[1])
+
+
+def test_rows_that_nearly_depend_on_each_other_are_told_from_masses():
+    """Two planes at points a micrometre apart that rise differently: the cage would turn with 2e5 rad/s."""
+    b = mb.ModelBuilder()
+    b.add_body("cage", joint=[mb.translate("z", name="z"), mb.rotate("y", name="turn")], mass=1.0, com=(0.1, 0, 0),
+               inertia=(1, 1, 1))
+    b.add_loop("floor", "cage", kind="point-on-plane", length=mb.harmonic(0.2, 3.0))
+    b.add_loop("rope", "cage", kind="point-on-plane", position_a=(1e-6, 0, 0), length=mb.harmonic(0.2, 2.0))
+    with pytest.raises(StateError, match=r"no digits are left of 'floor.*In this pose, a dead point.*prescribed to "
+                                         "'floor', 'rope' leads up to the end of its reach"):
+        mb.System(b.build()).rhs([0.0, 0.3], [0.0, 0.0])
