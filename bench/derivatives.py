@@ -1,10 +1,11 @@
 """Exact derivatives: `jacobian_rhs` against Pinocchio's `computeABADerivatives`, products against `rhs`, batches.
 
-    python bench/derivatives.py [--quick] [--write] [--part chains | trees | growth]
+    python bench/derivatives.py [--quick] [--write] [--part chains | trees | batches | growth]
 
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn. "Compiled"
-is a loop in Numba code over `system.njit("jacobian_rhs")`; all else is called from Python, ours with `out=`. Batches
-run on one thread, beside a Python loop of Pinocchio's. The growth is that of chains from 30 to 300 dofs. MuJoCo's
+is a loop in Numba code over `system.njit("jacobian_rhs")`; all else is called from Python, ours with `out=`. Batches,
+in wall time: on one thread and on all, as by default, beside a Python loop of Pinocchio's, and the bare writing of
+their results by one thread (`ndarray.fill`). The growth is that of chains from 30 to 300 dofs. MuJoCo's
 `mjd_transitionFD`, the Jacobian of a step by differences, is timed on a chain of 30 of its own.
 """
 
@@ -22,6 +23,7 @@ import mbkern as mb
 FAMILIES = {"chain": mb.zoo.chain, "binary tree": mb.zoo.binary_tree}
 PAGE, COMMAND = "docs/performance.md", "python bench/derivatives.py --write"
 STATES = {7: 512, 30: 128, 100: 32}  # of a batch
+OF_BATCHES = ("one", "all", "fill", "loop")
 TURNS = 20  # evaluations of a compiled loop
 
 JACOBIAN, _ = mb.System(mb.zoo.chain(1)).njit("jacobian_rhs")
@@ -71,7 +73,8 @@ def our_calls(model, q, u):
             "jvp": lambda: system.jvp(q, p, d, d, out=rates), "vjp": lambda: system.vjp(q, p, d, d, out=rates),
             "derivatives_accelerations": lambda: system.derivatives_accelerations(q, u, out=three),
             "derivatives_inverse_dynamics": lambda: system.derivatives_inverse_dynamics(q, u, d, out=three),
-            "batch": lambda: system.jacobian_rhs_batch(Q, P, out=many, threads=1)}
+            "one": lambda: system.jacobian_rhs_batch(Q, P, out=many, threads=1),
+            "all": lambda: system.jacobian_rhs_batch(Q, P, out=many), "fill": lambda: many.fill(1.0)}
 
 
 def by_differences():
@@ -97,8 +100,7 @@ def by_differences():
 
 HEADER = [
     "tree of hinges", "N", "`jacobian_rhs`, us", "`pin.computeABADerivatives`, us", "ratio from Python",
-    "ratio compiled", "batch, times faster than a loop of Pinocchio's", "`jacobian_rhs` / `rhs`", "`jvp` / `rhs`",
-    "`vjp` / `rhs`", "`derivatives_accelerations` / pin",
+    "ratio compiled", "`jacobian_rhs` / `rhs`", "`jvp` / `rhs`", "`vjp` / `rhs`", "`derivatives_accelerations` / pin",
     "`derivatives_inverse_dynamics` / `pin.computeRNEADerivatives`"]
 
 
@@ -109,17 +111,33 @@ def family_table(family, sizes, repeats):
         model = FAMILIES[family](n)
         q, u = model.random_state(seed=1)
         calls = our_calls(model, q, u) | pinocchio_calls(model, q, u)
-        times = interleaved(calls, repeats, clock=time.thread_time)
+        times = interleaved({name: call for name, call in calls.items() if name not in OF_BATCHES}, repeats,
+                            clock=time.thread_time)
         times["compiled"] = times["compiled"] / TURNS
         us = {name: 1e6 * float(np.median(t)) for name, t in times.items()}
         rows.append([
             family, n, f"{us['jacobian_rhs']:.1f}", f"{us['computeABADerivatives']:.1f}",
             f"{ratio(times, 'jacobian_rhs', 'computeABADerivatives'):.2f}",
-            f"{ratio(times, 'compiled', 'computeABADerivatives'):.2f}", f"{ratio(times, 'loop', 'batch'):.1f}",
+            f"{ratio(times, 'compiled', 'computeABADerivatives'):.2f}",
             *(f"{ratio(times, name, 'rhs'):.1f}" for name in ("jacobian_rhs", "jvp", "vjp")),
             f"{ratio(times, 'derivatives_accelerations', 'computeABADerivatives'):.2f}",
             f"{ratio(times, 'derivatives_inverse_dynamics', 'computeRNEADerivatives'):.2f}"])
     return markdown(HEADER, rows)
+
+
+def batch_table(sizes, repeats):
+    """Many states of both kinds of trees."""
+    rows = []
+    for family, make in FAMILIES.items():
+        for n in sizes:
+            model = make(n)
+            q, u = model.random_state(seed=1)
+            calls = our_calls(model, q, u) | pinocchio_calls(model, q, u)
+            times = interleaved({name: calls[name] for name in OF_BATCHES}, repeats, 5e-3)
+            rows.append([family, n, STATES[n], *(f"{ratio(times, 'loop', name):.1f}" for name in ("all", "one")),
+                         f"{ratio(times, 'loop', 'fill'):.0f}"])
+    return markdown(["tree of hinges", "N", "states", "times faster than a loop of Pinocchio's: all threads",
+                     "one thread", "bare writing, one thread"], rows)
 
 
 def growth_table(sizes):
@@ -140,6 +158,7 @@ if __name__ == "__main__":
     tables = {
         "bench/derivatives.py chains": lambda: family_table("chain", sizes, repeats),
         "bench/derivatives.py trees": lambda: family_table("binary tree", sizes, repeats),
+        "bench/derivatives.py batches": lambda: batch_table(sizes, repeats),
         "bench/derivatives.py growth": lambda: growth_table((30, 100) if options.quick else (30, 100, 300))}
     options = arguments("exact derivatives against Pinocchio's", publishes=True,
                         parts=[mark.split()[1] for mark in tables])

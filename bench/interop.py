@@ -1,6 +1,6 @@
 """What the kernel costs outside Python: exported C library, CasADi, JAX.
 
-    python bench/interop.py [--quick] [--write]
+    python bench/interop.py [--part exported|calls|batches|optimal-control] [--quick] [--write]
 
 Prints Markdown tables (processor time of one thread, medians of interleaved turns). The exported right-hand side
 against the same kernel called in this process by the same C loop (limit 1.03); a call from CasADi and from JAX, and
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import arguments, interleaved, markdown, publish, ratio
+from common import arguments, interleaved, markdown, part_of, publish_parts, ratio
 
 import mbkern as mb
 
@@ -117,7 +117,7 @@ def calls_table(turns):
             jax.config.update("jax_enable_x64", True)
             g = mb.embed.jax(system)
             once, a, b = jax.jit(g.rhs), jax.numpy.asarray(q), jax.numpy.asarray(p)
-            calls[f"JAX, jit ({g.route})"] = lambda once=once, a=a, b=b: jax.block_until_ready(once(a, b))
+            calls[f"JAX, jit ({g.route})"] = lambda once=once, a=a, b=b: once(a, b)[1].block_until_ready()
         times = interleaved(calls, turns)
         kernel = np.median(times.pop("kernel")) / INNER.value
         rows.append((name, "the kernel alone", f"{1e6 * kernel:.2f} us", ""))
@@ -141,12 +141,15 @@ def batch_table(turns):
             Q, P = rng.normal(size=(count, model.nq)), rng.normal(size=(count, model.nv))
             out = np.empty_like(Q), np.empty_like(P)
             many, A, B = jax.jit(jax.vmap(f.rhs)), jax.numpy.asarray(Q), jax.numpy.asarray(P)
+            doubled = jax.jit(lambda q, p: (2.0 * q, 2.0 * p))
             times = interleaved({
                 "rhs_batch": lambda Q=Q, P=P, s=system, out=out: s.rhs_batch(Q, P, threads=1, out=out),
-                "vmap": lambda many=many, A=A, B=B: jax.block_until_ready(many(A, B))}, turns)
-            rows.append((name, count, *[f"{1e6 * np.median(times[key]):.0f} us" for key in ("rhs_batch", "vmap")],
+                "vmap": lambda many=many, A=A, B=B: many(A, B)[1].block_until_ready(),
+                "alone": lambda doubled=doubled, A=A, B=B: doubled(A, B)[1].block_until_ready()}, turns)
+            rows.append((name, count, *[f"{1e6 * np.median(found):.0f} us" for found in times.values()],
                          f"{ratio(times, 'vmap', 'rhs_batch'):.2f}"))
-    return markdown(("machine", "states", "rhs_batch, one thread", "jit(vmap(rhs))", "ratio"), rows)
+    return markdown(("machine", "states", "rhs_batch, one thread", "jit(vmap(rhs))", "jit of (2 q, 2 p)", "ratio"),
+                    rows)
 
 
 def available(name):
@@ -240,12 +243,13 @@ def optimal_table():
 
 
 def main():
-    options = arguments(__doc__, publishes=True)
+    tables = {"bench/interop.py exported": lambda: exported_table(turns),
+              "bench/interop.py calls": lambda: calls_table(turns),
+              "bench/interop.py batches": lambda: batch_table(turns),
+              "bench/interop.py optimal-control": optimal_table}
+    options = arguments(__doc__, publishes=True, parts=[part_of(mark) for mark in tables])
     turns = 7 if options.quick else 31
-    publish(options, PAGE, "bench/interop.py exported", exported_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py calls", calls_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py batches", batch_table(turns), COMMAND)
-    publish(options, PAGE, "bench/interop.py optimal-control", optimal_table(), COMMAND)
+    publish_parts(options, PAGE, tables, COMMAND)
 
 
 if __name__ == "__main__":

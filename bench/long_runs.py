@@ -1,9 +1,9 @@
 """What stays the same over long runs: the energy of Gauss methods, the memory of calls and of large batches.
 
-    python bench/long_runs.py [--quick]
+    python bench/long_runs.py [--quick] [--write]
 
 1e7 steps of "gauss4" on a double pendulum, 1e6 calls of `rhs`, a batch of 1e6 states; a hundredth of each with
-`--quick`. Prints a Markdown table and ends with 1 when a bound is broken.
+`--quick`. Prints a Markdown table, which `--write` puts into the documentation, and ends with 1 when a bound is broken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from common import arguments, markdown
+from common import arguments, markdown, publish
 
 import mbkern as mb
 
@@ -76,7 +76,8 @@ def growth_of_batch(states):
 
 
 def main():
-    part = 100 if arguments(__doc__).quick else 1
+    options = arguments(__doc__, publishes=True)
+    part = 100 if options.quick else 1
     states, calls, steps = 1_000_000 // part, 1_000_000 // part, 10_000_000 // part
     batch = growth_of_batch(states)  # first: it looks at the peak of memory
     growth = growth_of_calls(calls)
@@ -89,7 +90,8 @@ def main():
         (f"batch of {states:.0e} states, memory beside input and answer", f"{batch / 1e6:.1f} MB", "< 16 MB",
          batch < 16e6),
     ]
-    print(markdown(("run", "measured", "bound", ""), [(*row[:3], "kept" if row[3] else "BROKEN") for row in rows]))
+    table = markdown(("run", "measured", "bound", ""), [(*row[:3], "kept" if row[3] else "BROKEN") for row in rows])
+    publish(options, "docs/performance.md", "bench/long_runs.py all", table, "python bench/long_runs.py")
     return int(not all(row[3] for row in rows))
 
 

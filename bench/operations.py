@@ -4,9 +4,10 @@
 
 Chains of hinges, all called from Python, ours with `out=`. What has a counterpart with the same meaning is compared
 with it before it is timed; what counts is processor time. Batches are compared with a Python loop of Pinocchio's that
-keeps each array it gets; results that are objects inside Pinocchio's data (poses, forces of bodies) the loop leaves
-there, in its favour. Ours have momenta where Pinocchio's functions want joint speeds: these batches are compared twice,
-with a loop that is handed the speeds, and with one that finds them from the momenta as ours do.
+keeps each array it gets. Results that are objects inside Pinocchio's data (poses, velocities, forces of bodies) one
+loop leaves there, where the next state overwrites them, and another one delivers, as ours do: it copies them into
+arrays. Ours have momenta where Pinocchio's functions want joint speeds: these batches are compared once more, with a
+loop that finds the speeds from the momenta as ours do.
 
 What a batch on one thread can be at most follows from the same run: the arithmetic of its kernel at the processor's FMA
 peak, or the bare writing of its results (`ndarray.fill`), whichever takes longer.
@@ -63,7 +64,7 @@ class Contest:
         self.P = self.system.momenta_batch(self.Q, self.U)
         self.Wrench = rng.normal(size=(B, n, 6))
         self.rows = {name: list(getattr(self, name)) for name in ("Q", "U", "P", "Udot", "Tau", "X", "Wrench")}
-        self.zero = np.zeros(n)
+        self.zero, self.below = np.zeros(n), np.tril_indices(n, -1)
 
     def fk(self, *motion: np.ndarray) -> None:
         pin.forwardKinematics(self.peer, self.data, *motion)
@@ -125,6 +126,48 @@ def speeds_of_momenta(c: Contest, k: int) -> np.ndarray:
 
 def forces_of_bodies(c: Contest, k: int) -> None:
     pin.rnea(c.peer, c.data, c.rows["Q"][k], c.rows["U"][k], aba(c, k, c.rows["Tau"][k]))
+
+
+# ---- results of bodies out of Pinocchio's data, as ours deliver them
+def poses(c: Contest) -> tuple[np.ndarray, ...]:
+    R, r = np.empty((c.n, 3, 3)), np.empty((c.n, 3))
+    for i, place in enumerate(c.data.oMi.tolist()[1:]):
+        R[i], r[i] = place.rotation, place.translation
+    return R, r
+
+
+def of_bodies(name: str) -> Callable[[Contest], np.ndarray]:
+    """Motions or forces of the bodies, by their name in the data."""
+    def copied(c: Contest) -> np.ndarray:
+        kept = np.empty((c.n, 6))
+        for i, six in enumerate(getattr(c.data, name).tolist()[1:]):
+            kept[i] = six.vector
+        return kept
+
+    return copied
+
+
+def accelerations_of_origins(c: Contest) -> np.ndarray:
+    """Theirs are spatial ones, without omega x v."""
+    a, v = of_bodies("a")(c), of_bodies("v")(c)
+    a[:, :3] += np.cross(v[:, 3:], v[:, :3])
+    return a
+
+
+def pose_of_frame(c: Contest) -> tuple[np.ndarray, ...]:
+    place = c.data.oMf[c.frame]
+    return place.rotation.copy(), place.translation.copy()
+
+
+def whole_inverse(c: Contest) -> np.ndarray:
+    W = c.data.Minv  # of which only the upper half is there
+    W[c.below] = W.T[c.below]
+    return W
+
+
+COPIED = {"reactions": of_bodies("f"), "body_poses": poses, "body_velocities": of_bodies("v"),
+          "body_accelerations": accelerations_of_origins, "body_momenta": of_bodies("h"), "frame_pose": pose_of_frame,
+          "inverse_mass_matrix": whole_inverse}
 
 
 def frame_velocity(c: Contest, k: int) -> np.ndarray:
@@ -269,9 +312,24 @@ def from_momenta(row: Row) -> Row:
     return replace(row, theirs=f"{SOLVED}, {row.theirs}", call=call)
 
 
+def delivered(row: Row) -> Row:
+    """The same with a counterpart that delivers what ours does."""
+    copied = COPIED[row.name]
+
+    def call(c: Contest, k: int) -> Any:
+        row.call(c, k)
+        return copied(c)
+
+    return replace(row, theirs=f"{row.theirs}, results copied", call=call, answer=same, keeps=True)
+
+
 def in_batches(rows: tuple[Row, ...]) -> list[Row]:
     """The rows of the table of batches."""
-    return [one for row in rows for one in ([row, from_momenta(row)] if row.name in OF_MOMENTA else [row])]
+    compared = []
+    for row in rows:
+        compared += [row, *([delivered(row)] if row.name in COPIED else []),
+                     *([from_momenta(row)] if row.name in OF_MOMENTA else [])]
+    return compared
 
 
 def flops_of(c: Contest, row: Row) -> int:
@@ -300,21 +358,32 @@ def loop_call(c: Contest, row: Row, count: int) -> Callable[[], Any]:
             for k in states:
                 call(c, k)
     else:
-        kept = np.empty((count, *np.shape(call(c, 0))))
+        first = call(c, 0)
+        if isinstance(first, tuple):
+            several = [np.empty((count, *np.shape(one))) for one in first]
 
-        def loop() -> None:
-            for k in states:
-                kept[k] = call(c, k)
+            def loop() -> None:
+                for k in states:
+                    for kept, one in zip(several, call(c, k), strict=True):
+                        kept[k] = one
+        else:
+            kept = np.empty((count, *np.shape(first)))
+
+            def loop() -> None:
+                for k in states:
+                    kept[k] = call(c, k)
     return loop
 
 
 def check(c: Contest, row: Row) -> None:
     """Both compute the same."""
     if row.answer is not None:
-        ours, theirs = our_call(c, row)(), row.answer(c, row.call(c, 0))
-        scale = np.abs(theirs).max()
-        # rounding times the condition of a chain's mass matrix, which is at most 1e9 at N = 100
-        assert np.abs(ours - theirs).max() <= 1e-6 * scale, f"{row.name}: {np.abs(ours - theirs).max() / scale:.1e}"
+        ours, theirs = (x if isinstance(x, tuple) else (x,) for x in (
+            our_call(c, row)(), row.answer(c, row.call(c, 0))))
+        for mine, other in zip(ours, theirs, strict=True):
+            error = np.abs(mine - other).max() / np.abs(other).max()
+            # rounding times the condition of a chain's mass matrix, which is at most 1e9 at N = 100
+            assert error <= 1e-6, f"{row.name}, {row.theirs}: {error:.1e}"
 
 
 def shown(value: float, limit: float | None, below: bool = True) -> str:

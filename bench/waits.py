@@ -10,11 +10,12 @@ For what people call first, alone in its process, and after other things, whose 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from common import ROOT, arguments, markdown, part_of, publish_parts
 
@@ -72,13 +73,17 @@ def alone(name: str, model: str) -> float:
     return cold([name], model)[name]
 
 
-def whole(options: Iterable[str]) -> tuple[str, float]:
-    """What `python -m mbkern warmup` says, and its seconds (of a clock) with nothing on disk, on all processors."""
+def whole(options: Iterable[str]) -> tuple[str, float, float]:
+    """What `python -m mbkern warmup` says with nothing on disk, processor seconds of its one process, MB on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        begin = time.perf_counter()
-        done = subprocess.run([sys.executable, "-m", "mbkern", "warmup", *options], cwd=ROOT, capture_output=True,
-                              text=True, env=dict(os.environ, NUMBA_CACHE_DIR=folder), check=True)
-        return done.stdout.split()[0], time.perf_counter() - begin
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "mbkern", "warmup", "--jobs", "1", *options]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True,
+                              env=dict(os.environ, NUMBA_CACHE_DIR=folder))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        kept = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return done.stdout.split()[0], used, kept / 1e6
 
 
 def announced(name: str, found: Seconds) -> None:
@@ -138,9 +143,10 @@ def loops_table(quick: bool, write: bool) -> str:
 def all_table(quick: bool) -> str:
     rows = []
     for words in ([["rhs"]] if quick else [[], ["--all"]]):
-        count, took = whole(words)
-        rows.append([f"`{' '.join(['python -m mbkern warmup', *words])}`", count, f"{took:.0f} s"])
-    return markdown(["command", "things compiled", "time"], rows)
+        count, took, kept = whole(words)
+        rows.append([f"`{' '.join(['python -m mbkern warmup', *words])}`", count, f"{took:.0f}", f"{kept:.0f} MB"])
+    return markdown(["command, with nothing on disk", "things compiled", "processor seconds of one process",
+                     "kept on disk"], rows)
 
 
 if __name__ == "__main__":

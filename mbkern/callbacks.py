@@ -18,7 +18,7 @@ from numba import carray, cfunc, njit, types
 from numba.extending import is_jitted
 from numpy import nan
 
-from . import lazy
+from . import lazy, waits
 from .core.arguments import data_of
 from .core.cabi import LOAD, address_of, frame_at
 from .core.checks import CALLBACK_FAILED, OK
@@ -169,6 +169,7 @@ def compiled_load(f: Any, what: str, numbered: bool = False) -> Any:
     with_speeds = wants_speeds(f)
     form = f"f(t, q, p{', u' if with_speeds else ''}, out{', i' if numbered else ''})"
     check_arguments(f, what, form)
+    waits.function(name)
     if numbered:
         @njit
         def found(data):

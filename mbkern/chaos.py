@@ -105,6 +105,8 @@ def lyapunov(system: System, q0: ArrayLike, p0: ArrayLike, time: float, *, count
     """
     model = inputs.system(system).model
     nv, closed = model.nv, bool(model.constraints)
+    if nv == 0:
+        raise StateError("lyapunov: the model has no dofs, nothing can move")
     span = options.positive(time, "time")
     wait = number(transient, "transient", StateError)
     if wait < 0.0:

@@ -266,7 +266,7 @@ OPERATIONS = _table(
               "jacobian_dot_u", (Q, U, FRAME), (result("a", (6,), _SIX),), pivots=False),
     Operation("jacobian_rhs", "derivatives of (u, pdot) by (q, p), q along its tangent", "derivative_operations",
               "jacobian_rhs", (Q, P, WRENCH), (result("A", ("2 nv", "2 nv"), "[[u_q, u_p], [pdot_q, pdot_p]]"),),
-              singles="jacobian_rhs_of_singles", room="tangents_size", alone_from=150),
+              singles="jacobian_rhs_of_singles", room="tangents_size", alone_from=64),
     Operation("jvp", "that matrix times directions", "derivative_operations", "jvp", (Q, P, DQ, DP, WRENCH),
               (result("du", ("k", "nv"), "changes of u"), result("dpdot", ("k", "nv"), "changes of pdot")),
               singles="jvp_rows_of_singles", room="tangents_size"),

@@ -134,8 +134,9 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     Raises
     ------
     IntegrationError
-        Where Newton's method stalls, with the residual and the multipliers that it came to. It goes no further from the
-        guess than ten periods and a tenth of one, and takes no longer than 2000 runs over the first period.
+        Where Newton's method stalls, with the residual and the multipliers that it came to, or finds an equilibrium. It
+        goes no further from the guess than ten periods and a tenth of one, and takes no longer than 2000 runs over the
+        first period.
 
     Examples
     --------
@@ -151,6 +152,8 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     (2.139138, True)
     """
     model = inputs.system(system).model
+    if model.nv == 0:
+        raise StateError("periodic: the model has no dofs, nothing can move")
     y, T, t = unit_state(system, q0, p0, "periodic"), options.positive(period, "period"), inputs.time(t0)
     keep = _knows_time(model, tau) if fixed_period is None else flag(fixed_period, "fixed_period", StateError)
     if energy is not None and (keep or callable(tau) or model.damping.any()):
@@ -165,6 +168,11 @@ def periodic(system: System, q0: ArrayLike, p0: ArrayLike, period: float, *, fix
     for iteration in range(ITERATIONS + 1):
         size, residual = max(1.0, float(np.abs(y).max(initial=0.0))), float(np.abs(F).max(initial=0.0))
         if residual <= limit * size and abs(missing) <= limit * max(1.0, abs(E or 0.0)):
+            if not keep and not winding.any() and T * _speed(system, y, t) <= limit * size:
+                raise IntegrationError(
+                    f"periodic: Newton's method came to an equilibrium, q = {show(y[:model.nq].tolist())}, which "
+                    "repeats itself after any time; begin farther from it, with another guess of the period, or give "
+                    "energy")
             return _orbit(y, model, T, M, N, residual, iteration)
         if iteration == ITERATIONS:
             break
@@ -236,9 +244,9 @@ def poincare(system: System, q0: ArrayLike, p0: ArrayLike, section: Callable[...
     model, wanted = inputs.system(system).model, options.count(count, "count")
     limit, y, t = options.positive(longest, "longest"), unit_state(system, q0, p0, "poincare"), 0.0
     sense = Event(_always, direction).direction
-    named = _named(system, section, number(value, "value", StateError)) if isinstance(section, str) else None
-    if named is not None:
-        event, j = Event(named[0]), named[1]  # which way it crosses is told by its speed
+    if isinstance(section, str):
+        g, j = _named(system, section, number(value, "value", StateError))
+        event = Event(g)  # which way it crosses is told by its speed
     else:
         event, j = Event(section.g if isinstance(section, Event) else section, sense), -1
     event.name = section if isinstance(section, str) else event.name
@@ -303,6 +311,12 @@ def _newton(system: System, y: Array, end: Array, t: float, T: float, M: Array, 
         A, b = np.vstack([A, np.append(np.concatenate([-pdot, u]) @ N, 0.0)]), np.append(b, missing)
     step: Array = np.linalg.lstsq(A, b, rcond=RANK)[0]
     return np.append(N @ step[:-1], 0.0 if keep else step[-1])
+
+
+def _speed(system: System, y: Array, t: float) -> float:
+    """How fast a state changes."""
+    nq = system.model.nq
+    return float(np.abs(np.concatenate(system.rhs(y[:nq], y[nq:], t))).max(initial=0.0))
 
 
 def _missing(system: System, y: Array, t: float, E: float | None) -> float:

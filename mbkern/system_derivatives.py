@@ -294,7 +294,7 @@ class Differentiable(Constrained):
 
     def derivatives_parameters(self, q: ArrayLike, p: ArrayLike, t: float = 0.0, tau: ArrayLike | None = None,
                                wrench: ArrayLike | None = None, *,
-                               parameters: Mapping[str, str | Sequence[str]] | str | None = None
+                               parameters: Mapping[str, str | Sequence[str]] | Sequence[str] | str | None = None
                                ) -> ParameterDerivatives:
         """Exact derivatives of (u, pdot) by the constants of the machine, at constant q and p.
 
@@ -302,11 +302,11 @@ class Differentiable(Constrained):
         ----------
         q, p, t, tau, wrench
             As in `rhs`; wrenches and joint forces do not follow the constants.
-        parameters : mapping or str, optional
+        parameters : mapping, str or sequence of str, optional
             Names of bodies and what of them: "mass", "com", "inertia" (about the centre of mass), "position" (of the
             joint in the parent), "stiffness", "damping", "armature", as in `Model.vary`; the name of a body for all of
-            these, "gravity" for gravity. By default all of all bodies. With constraints not "position", which would
-            move loops apart.
+            these, "boom.mass" for one, "gravity" for gravity. By default all of all bodies. With constraints not
+            "position", which would move loops apart.
 
         Returns
         -------

@@ -69,9 +69,9 @@ class Embedding:
         f : compiled function
             "rhs": f(block, t, q, p, tau, qdot, pdot, work) -> status: 0 when all is well, else a code of
             `mbkern.embed.CODES`; with u and udot for p and pdot where `variable` is "u". All arrays are contiguous
-            float64 of the right size, which is not checked: q, qdot (nq), p, pdot (nv), tau (nv, or empty), work from
-            `work()`, one for each thread. Values are not checked either (but where `variable` is "u"); q, p and tau
-            must be finite.
+            float64 (others are refused where your code is compiled) of the right size, which is not checked: q, qdot
+            (nq), p, pdot (nv), tau (nv, or empty), work from `work()`, one for each thread. Values are not checked
+            either (but where `variable` is "u"); q, p and tau must be finite.
             Others: f(block, t, inputs ..., results ..., work) -> status, in the order of the table; an optional input
             that is not given is an empty array of its number of dimensions, and work from ``work(operation)``. Values
             are checked, sizes are not.

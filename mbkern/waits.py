@@ -278,6 +278,33 @@ def longer_line(name: str) -> str:
     return f"mbkern: compiling {name} and what belongs to it, some seconds more ({VARIABLE}=off: without this line)"
 
 
+_first_function = True  # of a user, in this process
+
+
+def function(name: str) -> None:
+    """A function of the user that compiled code calls is about to be compiled.
+
+    The first one of a program takes some seconds, as Numba loads what it needs for it; later ones about one.
+    """
+    global _first_function
+    first, _first_function = _first_function, False
+    if first and wanted():
+        print(function_line(name), file=sys.stderr, flush=True)
+
+
+def function_line(name: str) -> str:
+    """What is said about a function of the user.
+
+    Examples
+    --------
+    >>> from mbkern.waits import function_line
+    >>> print(function_line("pd"))
+    mbkern: compiling the function 'pd', some seconds, once in each program (MBKERN_ANNOUNCE=off: without this line)
+    """
+    return (f"mbkern: compiling the function {name!r}, some seconds, once in each program "
+            f"({VARIABLE}=off: without this line)")
+
+
 class _Listener:
     """Is told that a function is about to be compiled."""
 

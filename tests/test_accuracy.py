@@ -168,6 +168,25 @@ def test_appell_beside_something_heavy_that_is_driven():
     assert 1e-6 < true <= 10.0 * system.accuracy(q, p, 0.2, method="appell")
 
 
+def test_first_kind_on_thin_rods_and_light_bodies_that_are_driven():
+    """Spin about a rod's own axis, and whatever loses digits in a body that has no dofs (1e-5 once, without a word)."""
+    rod = mb.ModelBuilder()
+    rod.add_body("rod", joint=mb.universal("z", "x"), mass=0.86, com=(-0.4, -0.3, 0.5), inertia=(0.1, 1e-13, 0.1))
+    rod.add_body("handle", "rod", [mb.rotate("x", mb.harmonic(0.1, 1.0))], mass=0.37, inertia=(5e-4, 5e-4, 5e-4),
+                 position=(-0.4, 0.0, 0.25))
+    cart = mb.ModelBuilder()
+    cart.add_body("cart", joint=[mb.translate("x", mb.harmonic(0.4, 1.8))], mass=1e-4, inertia=(1e-4, 1e-4, 1e-4))
+    cart.add_body("load", "cart", mb.revolute("y"), mass=1e6, com=(0.3, 0.0, -1.0), inertia=(1e5, 1e5, 1e5))
+    for builder, u in ((rod, [-1.1, 0.4]), (cart, [0.3])):
+        model = builder.build()
+        q, best = 0.3 * np.ones(model.nv), mb.System(model, "emh-ldl")
+        p = best.momenta(q, u, 0.2)
+        with pytest.warns(AccuracyWarning, match="'hzu' has lost digits"):
+            found = mb.System(model, "hzu").rhs(q, p, 0.2)
+        true = max(error(a, b) for a, b in zip(found, best.rhs(q, p, 0.2), strict=True))
+        assert 1e-6 < true <= 10.0 * mb.System(model, "hzu").accuracy(q, p, 0.2)
+
+
 def test_simulate_says_so_in_its_message():
     model = tree(2, 1e8)
     q, p = random_state(model, 2)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import children
+import numba
 import numpy as np
 import pytest
 
@@ -85,6 +86,19 @@ def test_once_for_what_was_asked_for_and_not_for_short_waits(monkeypatch):
     assert said(monkeypatch, "simulate_batch", 12.6) == waits.line("simulate_batch", 12.6) + "\n"
     assert "about 13 s" in waits.line("simulate_batch", 12.6)
     assert said(monkeypatch, "simulate_batch", 0.9) == ""
+
+
+def test_the_first_function_of_a_user_is_said(monkeypatch):
+    """It takes seconds in each program; later ones about one."""
+    stream = io.StringIO()
+    monkeypatch.setattr(waits, "_setting", "on")
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(waits, "_first_function", True)
+    system = mb.System(mb.zoo.chain(1))
+    for push in (numba.njit(lambda t, q, p, out: None), numba.njit(lambda t, q, p, out: None)):
+        system.simulate([0.1], [0.0], (0.0, 0.01), tau=push)
+    assert [line for line in stream.getvalue().splitlines(True) if "function" in line] == [
+        waits.function_line("<lambda>") + "\n"]
 
 
 def test_what_nobody_asked_for_is_said_after_a_second(monkeypatch):

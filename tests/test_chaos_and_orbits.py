@@ -130,6 +130,12 @@ def test_shooting_that_stalls_says_how_far_it_came():
         mb.orbits.periodic(mb.System(builder.build()), [1.0], [0.0], 2.0, energy=1.0)
 
 
+def test_an_equilibrium_is_no_periodic_motion():
+    """No swing takes as little time as the guess, and Newton's method goes to where every time is a period."""
+    with pytest.raises(IntegrationError, match=r"came to an equilibrium, q = \[.*\].* give energy"):
+        mb.orbits.periodic(pendulum(), [np.pi / 2 + 0.18], [0.0], 1.0)
+
+
 @pytest.mark.parametrize("energy", [-1e3, 1e6])  # below the lowest one; of states far away
 def test_shooting_stays_near_its_guess_and_ends(energy, monkeypatch):
     """Newton's first correction leads to thousands of radians and periods, of which one run takes minutes."""

@@ -141,7 +141,7 @@ def test_zoo_random_tree(seed):
 
 
 @pytest.mark.parametrize("make", ["chain", "carousel", "binary_tree"])
-@pytest.mark.parametrize("n", [1, 2, 40])
+@pytest.mark.parametrize("n", [1, 2, pytest.param(40, marks=pytest.mark.nightly)])
 def test_zoo_families(make, n):
     for joint in (mb.revolute("z"), mb.universal("x", "y"), mb.ball(), mb.free()):
         check(getattr(mb.zoo, make)(n, joint=joint, seed=n), n)

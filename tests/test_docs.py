@@ -12,17 +12,23 @@ from exported import quickly
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("**/*.md"))
+NUMBER = re.compile(r"-?\d[\d.]*(e[+-]?\d+)?")
 NAMES = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    """One page is one session: what a block defines the next one may use."""
+def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
+    """One page is one session: what a block defines the next one may use; and print what the page shows below them."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)):
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page.read_text(encoding="utf-8"), re.DOTALL)
+    for number, (block, shown) in enumerate(blocks):
+        capsys.readouterr()
         with quickly():
             exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+        if shown:  # its output: word by word; of the numbers, that there are as many
+            printed = capsys.readouterr().out
+            assert "".join(NUMBER.sub("#", printed).split()) == "".join(NUMBER.sub("#", shown).split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

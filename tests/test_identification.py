@@ -201,6 +201,11 @@ def test_derivatives_by_constants_are_those_of_differences(seed):
     gravity = system.derivatives_parameters(q, p, T, parameters="gravity")
     assert len(by.names) == by.u.shape[1] == by.pdot.shape[1] and gravity.names == tuple(
         f"gravity[{k}]" for k in range(3))
+    last = model.body_names[-1]
+    names = [f"{last}.com", "gravity", f"{last}.mass"]
+    listed = system.derivatives_parameters(q, p, T, wrench=wrench, parameters=names)
+    assert listed.names == (*(f"{last}.com[{k}]" for k in range(3)), *gravity.names, f"{last}.mass")
+    assert np.array_equal(listed.u[:, -1], by.u[:, by.names.index(f"{last}.mass")])
     rng, every = np.random.default_rng(seed), list(by.names)
     kinds = {name.rpartition(".")[2].partition("[")[0]: [] for name in every}
     for name in every:

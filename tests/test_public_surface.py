@@ -45,7 +45,7 @@ def has(name):
 print(json.dumps([has("costs"), has("callbacks"), has("integrate"), has("io"), has("threads"), has("nonsense")]))
 """
     root = str(Path(mb.__file__).parents[1])
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [False] * 6
 

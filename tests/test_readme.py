@@ -48,3 +48,20 @@ def test_ci_does_what_the_readme_says():
     readme = README.read_text(encoding="utf-8")
     for part in ("install --editable .", '--editable ".[dev,peers,viz,notebooks,distributed', "-m mbkern", "-m pytest"):
         assert part in readme and part in ci
+
+
+def test_headline_figures_are_those_of_the_tables():
+    """A fifth, a seventh and a twentieth of Pinocchio's time, to a quarter: what the scripts wrote for trees of 30."""
+    tables = (README.parent / "docs" / "performance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:chain|carousel|binary tree) \| 30 \| ([\d.]+) \| [\d.]+ \| ([\d.]+) \|", tables, re.M)
+    many = tables.partition("bench/batch.py rhs: begin")[2].partition("bench/batch.py rhs: end")[0]
+    batches = re.findall(r"^\| (?:chain|binary tree|carousel) of \d+ \| ([\d.]+) \|", many, re.M)
+    ones = rows[:3]
+    assert len(ones) == 3 and len(batches) >= 3
+    words = " ".join(README.read_text(encoding="utf-8").split())
+    for word, times in (("about a fifth", [1.0 / float(row[0]) for row in ones]),
+                        ("about a seventh", [1.0 / float(row[1]) for row in ones]),
+                        ("about a twentieth", [float(x) for x in batches])):
+        assert word in words
+        part = {"fifth": 5, "seventh": 7, "twentieth": 20}[word.split()[-1]]
+        assert times == pytest.approx([part] * len(times), rel=0.25)

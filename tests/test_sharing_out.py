@@ -32,7 +32,7 @@ def test_a_process_that_ends_fails_its_test_and_no_other(tmp_path, processes):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     command = [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "longest_first", "-p", "no:cacheprovider", "-q",
                "-n", str(processes), "--dist", "loadfile"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300,
                           env=dict(os.environ, PYTHONPATH=str(SUPPORT), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"))
     failed = sorted(line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith("FAILED"))
     assert done.returncode == 1, done.stdout

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -82,6 +83,40 @@ def test_private_parts_of_numba_are_in_one_file():
     assert {name for name, lines in found.items() if lines} == {"core/numba_internals.py", "core/numba_public.py"}
     public = HERE / "core" / "numba_public.py"
     assert "from numba.core import event\n" in public.read_text() and len(found["core/numba_public.py"]) == 1
+
+
+def public_functions():
+    """(name, function) of all functions and methods that users call by the names of `mbkern`."""
+    things = [(name, getattr(mbkern, name)) for name in mbkern.__all__]
+    things += [(f"{room}.{name}", getattr(module, name)) for room, module in things if inspect.ismodule(module)
+               for name in getattr(module, "__all__", ())]
+    for name, thing in things:
+        if inspect.isclass(thing):
+            for member, f in inspect.getmembers(thing):
+                if member == "__init__" or not member.startswith("_"):
+                    yield f"{name}.{member}", f.fget if isinstance(f, property) else f
+        else:
+            yield name, thing
+
+
+# types of other packages that need not be installed, files of any shape, and what is made by functions of mbkern alone
+MAY_SAY_ANY = re.compile(r"(?:to_dict|from_dict|add_plain|Solution\.__init__|Case\.__init__|ctypes|ctypes_tau"
+                         r"|casadi|cffi_pointers|JaxFunctions\.\w+|TorchFunctions\.\w+|ensemble\.run|SelectionMap\.plot"
+                         r"|selection_figure|sweeps\.check|viz\.viewer|BatchSolution\.viewer)$")
+
+
+def test_public_signatures_are_typed():
+    """A type that says "anything" tells neither reader nor editor what belongs there."""
+    found, seen = [], 0
+    for name, function in public_functions():
+        if not inspect.isfunction(function) or not function.__module__.startswith("mbkern") or MAY_SAY_ANY.search(name):
+            continue
+        signature, seen = inspect.signature(function), seen + 1
+        kinds = {p.name: p.annotation for p in signature.parameters.values() if not p.name.startswith(("_", "self"))}
+        kinds["return"] = signature.return_annotation
+        found += [f"{name}: {part}" for part, kind in kinds.items()
+                  if kind is inspect.Parameter.empty or re.fullmatch(r"Any|tuple\[Any, Any\]", str(kind))]
+    assert seen > 200 and found == []
 
 
 def test_lists_of_test_files_name_files():

@@ -24,6 +24,9 @@ from .named import NamedSpeeds, Row, named_speeds, row_of
 
 MOST_SUBSETS = 400  # choices of quasi-velocities that are all tried; beyond it one pivoted elimination decides
 POSES = 8
+MOST_NAMES = 12  # in a message
+NEVER = 1e-13  # 1/cond of S that is singular to rounding
+MOST_ROWS = 100  # of S, that are looked at before a run
 
 Quasi = QuasiVelocities | tuple[int, ...]  # by a function or by names; indices when all are speeds
 
@@ -51,6 +54,13 @@ def rcond(mechanism: Mechanism, ignored: Sequence[Ignorable], quasi: Quasi, t: f
     """1/cond of S = [Y; B]."""
     Y = upper_rows(quasi, mechanism.m, t, q)
     return skeel(np.vstack((Y, lower_rows(mechanism, ignored, t, q))))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for messages; of many the first and the last."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])}, ..., {names[-1]}: {len(names)} in all"
 
 
 def names_of(quasi: Quasi, speed_names: Sequence[str]) -> tuple[str, ...]:
@@ -88,6 +98,31 @@ def given_quasi(mechanism: Mechanism, ignored: tuple[Ignorable, ...], quasi: Any
             raise StateError(f"quasi: {name!r} is the speed of an ignorable coordinate, which its momentum gives "
                              "already; choose another")
     return _of_rows(mechanism, rows)
+
+
+def check_determines(mechanism: Mechanism, ignored: tuple[Ignorable, ...], quasi: Quasi) -> None:
+    """Raise when S is singular to rounding in all of some random poses, and say which rows depend on each other."""
+    distinct = not mechanism.r and (not isinstance(quasi, QuasiVelocities) or isinstance(quasi, NamedSpeeds))
+    if distinct or mechanism.m > MOST_ROWS:
+        return
+    weights = np.zeros(mechanism.m)
+    for seed in range(POSES):
+        t, q, _ = mechanism.sample(seed)
+        try:
+            S = np.vstack((upper_rows(quasi, mechanism.m, t, q), lower_rows(mechanism, ignored, t, q)))
+        except StateError:  # a function has no value there
+            return
+        if skeel(S) > NEVER:
+            return
+        size = np.linalg.norm(S, axis=1)
+        left, _, _ = np.linalg.svd(S / np.where(size > 0.0, size, 1.0)[:, None])
+        weights = np.maximum(weights, np.abs(left[:, -1]))
+    u = names_of(quasi, mechanism.speed_names)
+    names = [*u, *(f"the momentum of {x.name}" for x in ignored), *(f"constraint {k}" for k in range(mechanism.r))]
+    guilty = [k for k in range(len(names)) if weights[k] > 0.1 * weights.max()]
+    if min(guilty) < len(u):  # else the constraints alone, which is said where they are used
+        raise StateError(f"quasi: u = ({listed(u)}) do not determine the speeds in any of {POSES} random poses: these "
+                         f"rows of S are linearly dependent: {listed([names[k] for k in guilty])}; choose others")
 
 
 def best_quasi(mechanism: Mechanism, ignored: tuple[Ignorable, ...],

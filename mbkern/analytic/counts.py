@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import StateError
 from ..model.checks import show
+from ..signatures import Load
 from ..system import System
 from .functions import Constraints
 from .ignorable import ignorable
+from .of_model import opened
 
 
 class Method(NamedTuple):
@@ -34,7 +36,7 @@ class Method(NamedTuple):
     runs_as: str
 
 
-def table1(system: System, constraints: Constraints | None = None, forces: Any = None) -> tuple[Method, ...]:
+def table1(system: System, constraints: Constraints | None = None, forces: Load | None = None) -> tuple[Method, ...]:
     """All methods that the Volterra paper compares, for a system with m speeds, r constraints, s ignorable coordinates.
 
     Methods with the same number of equations differ in how these are derived. Udwadia and Kalaba's give Lagrange's
@@ -46,6 +48,7 @@ def table1(system: System, constraints: Constraints | None = None, forces: Any =
     ----------
     system : System
     constraints : Constraints, optional
+        Of a model with constraints of its own (loops, gears, ...) these are counted, without redundant rows.
     forces : (nv,) numbers or function f(t, q, v, out), optional
         A coordinate along which a force acts is not ignorable.
 
@@ -73,6 +76,7 @@ def table1(system: System, constraints: Constraints | None = None, forces: Any =
         raise StateError(f"system: expected a System, got {show(system)}")
     if constraints is not None and not isinstance(constraints, Constraints):
         raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
+    system, constraints = opened(system, constraints)
     m, nq = system.model.nv, system.model.nq
     r = 0 if constraints is None else constraints.count
     p, s = m - r, len(ignorable(system, constraints, forces))
@@ -91,7 +95,8 @@ def table1(system: System, constraints: Constraints | None = None, forces: Any =
     return tuple(Method(name, n, nq + n, unknowns, runs_as) for name, n, unknowns, runs_as in rows)
 
 
-def count_equations(system: System, constraints: Constraints | None = None, forces: Any = None) -> dict[str, int]:
+def count_equations(system: System, constraints: Constraints | None = None, forces: Load | None = None
+                    ) -> dict[str, int]:
     """Number of equations of motion of each method of `table1`, by its name.
 
     Parameters

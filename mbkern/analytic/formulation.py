@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..inputs import Array
 from ..integrate.problem import Problem
 from ..lazy import cached_property
 from ..model.checks import flag, number, show
+from ..signatures import Events, Load
 from ..system import System
 from . import choice
 from .conditioning import Conditioning, skeel
@@ -63,9 +65,9 @@ class Formulation:
     on_violation = "stop"  # of the runs of `Volterra`
     _method = -1
 
-    def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Any = None,
-                 quasi: Any = None, pose: ArrayLike | None = None, track_work: bool = False, threshold: float = 1e-8,
-                 _ignorable: Any = ()) -> None:
+    def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Load | None = None,
+                 quasi: QuasiVelocities | Sequence[str] | None = None, pose: ArrayLike | None = None,
+                 track_work: bool = False, threshold: float = 1e-8, _ignorable: Any = ()) -> None:
         mechanism = Mechanism(system, constraints, forces)
         ignored = self._ignored(mechanism, _ignorable)
         limit = number(threshold, "threshold", StateError)
@@ -108,12 +110,14 @@ class Formulation:
                              f"{len(ignored)} ignorable coordinates")
         if quasi is None:
             return choice.best_quasi(mechanism, ignored, poses)
-        return choice.given_quasi(mechanism, ignored, quasi)
+        given = choice.given_quasi(mechanism, ignored, quasi)
+        choice.check_determines(mechanism, ignored, given)
+        return given
 
     # ---- what it is ----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        u = f", u = ({', '.join(self.quasi_names)})" if self._method != C.LAGRANGE else ""
+        u = f", u = ({choice.listed(self.quasi_names)})" if self._method != C.LAGRANGE else ""
         return f"{self.name}: {self.n_equations} equations, {self.n_states} states{u}"
 
     @property
@@ -331,7 +335,7 @@ class Formulation:
             return Conditioning(skeel(K), "[[M, a^T], [a, 0]]", self.threshold)
         rows = "".join((", M_I" if self.s else "", ", a" if self.r else ""))
         return Conditioning(choice.rcond(self._mechanism, self.ignorable, self.setup.quasi, t, q),
-                            f"S = [Y{rows}] with u = ({', '.join(self.quasi_names)})", self.threshold)
+                            f"S = [Y{rows}] with u = ({choice.listed(self.quasi_names)})", self.threshold)
 
     # ---- motion --------------------------------------------------------------------------------------------------
 
@@ -360,7 +364,7 @@ class Formulation:
     def simulate(self, q0: ArrayLike, v0: ArrayLike, t_span: tuple[float, float], integrator: str = "dopri5",
                  rtol: float = 1e-8, atol: ArrayLike = 1e-10, step: float | None = None,
                  t_eval: ArrayLike | None = None, max_step: float | None = None, progress: bool = False,
-                 events: Any = None, dense: bool = False, save_every: int | None = None,
+                 events: Events | None = None, dense: bool = False, save_every: int | None = None,
                  on_violation: str | None = None, on_singular: str | None = None) -> Trajectory:
         """The motion from a configuration and speeds, all steps in compiled code.
 

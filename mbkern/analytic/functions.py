@@ -71,13 +71,7 @@ class Constraints:
 
     def evaluate(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """(a, b, rate) at a state."""
-        a, b, rate = np.zeros((self.count, v.size)), np.zeros(self.count), np.zeros(self.count)
-        self.f(t, q.copy(), v.copy(), a, b, rate)
-        if self.rate is not None:
-            rate[:] = 0.0
-            self.rate(t, q.copy(), v.copy(), a, b, rate)
-        _check_finite((a, b, rate), "constraints", self.f, t)
-        return a, b, rate
+        return _filled(self, "constraints", t, q, v)
 
 
 @dataclass(frozen=True)
@@ -123,13 +117,7 @@ class QuasiVelocities:
 
     def evaluate(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """(Y, Z, rate) at a state."""
-        Y, Z, rate = np.zeros((self.count, v.size)), np.zeros(self.count), np.zeros(self.count)
-        self.f(t, q.copy(), v.copy(), Y, Z, rate)
-        if self.rate is not None:
-            rate[:] = 0.0
-            self.rate(t, q.copy(), v.copy(), Y, Z, rate)
-        _check_finite((Y, Z, rate), "quasi", self.f, t)
-        return Y, Z, rate
+        return _filled(self, "quasi", t, q, v)
 
 
 @dataclass(frozen=True)
@@ -240,6 +228,18 @@ def _check_function(f: Any, what: str, form: str) -> None:
 def _check_count(count: Any, what: str) -> None:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST:
         raise StateError(f"{what}: count: expected how many there are, 1 to {MOST}, got {show(count)}")
+
+
+def _filled(user: Constraints | QuasiVelocities, what: str, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
+    """(matrix, vector, rate) as the functions of the user fill them at a state."""
+    count = user.count
+    matrix, vector, rate = np.zeros((count, v.size)), np.zeros(count), np.zeros(count)
+    user.f(t, q.copy(), v.copy(), matrix, vector, rate)
+    if user.rate is not None:
+        rate[:] = 0.0
+        user.rate(t, q.copy(), v.copy(), matrix, vector, rate)
+    _check_finite((matrix, vector, rate), what, user.f, t)
+    return matrix, vector, rate
 
 
 def _check_finite(arrays: tuple[Array, ...], what: str, f: Any, t: float) -> None:

@@ -24,9 +24,11 @@ from ..errors import StateError
 from ..explain import moving_elements
 from ..inputs import Array
 from ..model.checks import several, show
+from ..signatures import Load
 from ..system import System
 from ..workspace import places
 from .functions import Constraints, Dynamics
+from .of_model import opened
 from .structure import reasons_of
 
 TRIALS = 12  # random states at which everything is checked
@@ -107,7 +109,7 @@ class IgnorableReport:
         return "\n".join(lines + [f"{name}: no; {why}" for name, why in self.others.items()])
 
 
-def ignorable(system: System, constraints: Constraints | None = None, forces: Any = None) -> IgnorableReport:
+def ignorable(system: System, constraints: Constraints | None = None, forces: Load | None = None) -> IgnorableReport:
     """Find the ignorable coordinates of a system.
 
     What the tree shows (a translation of everything across gravity, a rotation of everything about a fixed axis along
@@ -117,6 +119,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
     ----------
     system : System
     constraints : Constraints, optional
+        Of a model with constraints of its own (loops, gears, ...) these are taken.
     forces : (nv,) numbers or function f(t, q, v, out), optional
 
     Returns
@@ -140,6 +143,7 @@ def ignorable(system: System, constraints: Constraints | None = None, forces: An
         raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
     if forces is not None and not callable(forces):
         forces = inputs.vector(forces, "forces", system.model.speed_names)
+    system, constraints = opened(system, constraints)
     reasons = reasons_of(system)
     found, others = [], {}
     states = _states(system)

@@ -16,7 +16,7 @@ from ..inputs import Array
 from ..model.checks import show
 from ..system import System
 from .functions import Constraints, Dynamics, QuasiVelocities
-from .of_model import nearby, rows_of, tree_of
+from .of_model import nearby, opened
 
 RATE_TOLERANCE = 1e-6  # of a user's rate against a difference quotient, relative to the terms in it
 CONSISTENT = 1e-9  # of a v + b, relative to the terms in it
@@ -30,12 +30,8 @@ class Mechanism:
         if not isinstance(system, System | Dynamics):
             raise StateError(f"system: expected a System, or Dynamics of M and h functions, got {show(system)}")
         self.closed = system if isinstance(system, System) and system.model.constraints else None
-        if self.closed is not None:
-            if constraints is not None:
-                own = self.closed.model.constraints[0].name
-                raise StateError(f"constraints: the model has some of its own ({own!r}, ...); add these to the model "
-                                 "too, with ModelBuilder.add_constraint")
-            system, constraints = tree_of(self.closed), rows_of(self.closed)
+        if isinstance(system, System):
+            system, constraints = opened(system, constraints)
         self.system = system
         if isinstance(system, System):
             self.coordinate_names: tuple[str, ...] = system.model.coordinate_names
@@ -43,6 +39,8 @@ class Mechanism:
         else:
             self.coordinate_names = self.speed_names = tuple(system.names)
         self.m, self.nq = len(self.speed_names), len(self.coordinate_names)
+        if self.m == 0:
+            raise StateError("system: it has no degrees of freedom, so there are no equations of motion")
         if constraints is not None and not isinstance(constraints, Constraints):
             raise StateError(f"constraints: expected mb.analytic.Constraints(f, count), got {show(constraints)}")
         self.constraints = constraints

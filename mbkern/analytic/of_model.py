@@ -17,6 +17,26 @@ from ..system import System
 from .functions import Constraints
 
 
+def opened(system: System, constraints: Constraints | None) -> tuple[System, Constraints | None]:
+    """A tree and its constraints: those given, or those of the model, which must not have both.
+
+    Examples
+    --------
+    >>> import mbkern as mb
+    >>> from mbkern.analytic.of_model import opened
+    >>> tree, constraints = opened(mb.System(mb.zoo.four_bar()), None)
+    >>> constraints.count, tree.model.constraints
+    (2, ())
+    """
+    if not system.model.constraints:
+        return system, constraints
+    if constraints is not None:
+        own = system.model.constraints[0].name
+        raise StateError(f"constraints: the model has some of its own ({own!r}, ...); add these to the model too, with "
+                         "ModelBuilder.add_constraint")
+    return tree_of(system), rows_of(system)
+
+
 def tree_of(system: System) -> System:
     """The tree of a model with constraints, without them.
 

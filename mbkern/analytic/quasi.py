@@ -18,6 +18,7 @@ classes is for one thread at a time; `simulate` makes memory of its own for each
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -27,10 +28,11 @@ from ..core import quasi_layout as C
 from ..errors import StateError
 from ..inputs import Array
 from ..model.checks import word
+from ..signatures import Load
 from ..system import System
 from .formulation import Formulation
 from .frame import take
-from .functions import Constraints, Dynamics
+from .functions import Constraints, Dynamics, QuasiVelocities
 from .ignorable import Ignorable, claimed, ignorable, momentum_of
 from .mechanism import Mechanism
 
@@ -47,7 +49,7 @@ class Lagrange(Formulation):
 
     name, _method = "Lagrange", C.LAGRANGE
 
-    def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Any = None,
+    def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Load | None = None,
                  track_work: bool = False) -> None:
         super().__init__(system, constraints, forces, None, None, track_work)
 
@@ -117,9 +119,10 @@ class Volterra(Formulation):
 
     name, _method = "Volterra", C.VOLTERRA
 
-    def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Any = None,
-                 quasi: Any = None, ignorable: Any = None, pose: ArrayLike | None = None, track_work: bool = False,
-                 threshold: float = 1e-8, on_violation: str = "stop") -> None:
+    def __init__(self, system: System | Dynamics, constraints: Constraints | None = None, forces: Load | None = None,
+                 quasi: QuasiVelocities | Sequence[str] | None = None, ignorable: Sequence[str] | None = None,
+                 pose: ArrayLike | None = None, track_work: bool = False, threshold: float = 1e-8,
+                 on_violation: str = "stop") -> None:
         self.on_violation = word(on_violation, "on_violation", ("stop", "switch"), StateError)
         super().__init__(system, constraints, forces, quasi, pose, track_work, threshold, _ignorable=ignorable)
 

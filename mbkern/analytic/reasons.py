@@ -9,6 +9,7 @@ from ..core import quasi_layout as C
 from ..explain import CODES, singular
 from ..inputs import Array
 from ..system import System
+from .choice import listed
 
 if TYPE_CHECKING:
     from .formulation import Formulation
@@ -31,9 +32,9 @@ def what_acts(formulation: Formulation, frame: Array, code: int, t: float) -> st
 
 def reason(formulation: Formulation, frame: Array, code: int, t: float, q: Array | None = None) -> str:
     """What a code means."""
-    where = "" if q is None else " at " + ", ".join(
-        f"{n} = {x:.6g}" for n, x in zip(formulation.coordinate_names, q, strict=True))
-    chosen = ", ".join(formulation.quasi_names)
+    where = "" if q is None else " at " + listed(
+        [f"{n} = {x:.6g}" for n, x in zip(formulation.coordinate_names, q, strict=True)])
+    chosen = listed(formulation.quasi_names)
     if code in ACTS:
         return (f"{what_acts(formulation, frame, code, t)}, but it is taken for ignorable and its momentum for "
                 "constant; go on with on_violation=\"switch\", or leave it out of ignorable=[...]")

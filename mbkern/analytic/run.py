@@ -82,8 +82,13 @@ def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, int
     segments: list[Segment] = []
     switches: list[Switch] = []
     current, t, y, leave = formulation, t0, y0, formulation.threshold
-    if switch_quasi and formulation.r:
-        leave = max(leave, LEAVE * _rcond(formulation, t0, y0))
+    if switch_quasi and formulation._method != C.LAGRANGE and _rcond(current, t, y) < current.threshold:
+        better = _rechosen(current, t, y[:current.nq])  # v is known here, though u does not determine it
+        if better is not None:
+            switches.append(Switch(t, _lost(current, t, y), current, better))
+            current, y = better, better._state(t, y[:current.nq], formulation._mechanism.speeds(v0))
+    if switch_quasi and current.r:
+        leave = max(leave, LEAVE * _rcond(current, t, y))
     while True:
         segment = run_segment(current, wishes, t, y, leave, sum(s.t.size for s in segments))
         segments.append(segment)
@@ -98,7 +103,7 @@ def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, int
             why = what_acts(current, segment.frame, segment.code, segment.t_bad)
             following: Formulation | None = _released(current, int(segment.frame[C.ACTED_ON]), t, y[:current.nq])
         elif segment.code in SINGULAR and switch_quasi:
-            why = f"1/cond of S came down to {_rcond(current, t, y):.2g} with u = ({', '.join(current.quasi_names)})"
+            why = _lost(current, t, y)
             following = _rechosen(current, t, y[:current.nq])
             if following is None and segment.code == C.SINGULAR_S and leave > current.threshold:
                 leave = max(current.threshold, LEAVE * leave)  # no choice is better: go on with this one
@@ -162,6 +167,10 @@ def _answer(given: Any, what: str, default: bool, atol: Any, events: Any) -> boo
 
 def _rcond(formulation: Formulation, t: float, y: Array) -> float:
     return choice.rcond(formulation._mechanism, formulation.ignorable, formulation.setup.quasi, t, y[:formulation.nq])
+
+
+def _lost(formulation: Formulation, t: float, y: Array) -> str:
+    return f"1/cond of S is {_rcond(formulation, t, y):.2g} with u = ({choice.listed(formulation.quasi_names)})"
 
 
 def _released(formulation: Formulation, k: int, t: float, q: Array) -> Formulation:

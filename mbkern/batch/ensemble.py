@@ -29,7 +29,11 @@ from .simulate import simulate_batch
 from .solution import BatchSolution
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..model.model import Model
+    from ..model.vary import Varied
+    from ..signatures import Load
 
 RETRIES = 3  # of a chunk that failed on a Dask worker
 IN_FLIGHT = 4  # chunks for each worker that are on their way at once: enough to keep it busy, few enough for memory
@@ -55,9 +59,9 @@ class Part(NamedTuple):
     solution: BatchSolution
 
 
-def run(system: System, states: Any, t_span: Any, *, client: Any = None, chunk: int | None = None,
-        stream: bool = False, progress: bool = False, threads: int | None = None, tau: Any = None,
-        parameters: Any = None, **options: Any) -> Any:
+def run(system: System, states: tuple[ArrayLike, ArrayLike], t_span: tuple[float, float], *, client: Any = None,
+        chunk: int | None = None, stream: bool = False, progress: bool = False, threads: int | None = None,
+        tau: Load | None = None, parameters: Varied | None = None, **options: Any) -> BatchSolution | Iterator[Part]:
     """`System.simulate_batch` of many states, in chunks, on this machine or on many.
 
     Parameters

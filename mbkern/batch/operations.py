@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import cache
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,20 +27,20 @@ from ..waits import task
 from ..workspace import builtin_rows, interpreter
 from ..workspace import lanes as memory
 from . import inputs
+from .sharing import Sharing, whole_lanes
 
 if TYPE_CHECKING:
     from ..model.model import Model
     from ..system import System
 
-# estimated seconds of one thread
-SMALLEST_SHARE = 20e-6  # of a thread: below, to share costs more than it gains
-SMALLEST_PIECE = 5e-6
-WORTH_WAKING = 0.4e-3  # a thread that sleeps takes 0.1 to 0.3 ms to come
-ONE_CALL = 0.1  # a large batch can be interrupted between calls
-PIECES = 8  # for each thread: one that is held up by other load takes fewer
+ONE_CALL = 0.1  # estimated seconds of one thread: a large batch can be interrupted between calls
 _FLOAT64 = np.dtype(np.float64)
 NO_LANES: Array = np.empty((1, 0, LANES))
 _run_job = ctypes.CFUNCTYPE(ctypes.c_ssize_t, *[ctypes.c_ssize_t] * 4)
+
+
+def _refuse(*_: Any) -> None:
+    """What the quick way answers when it cannot go on."""
 
 
 class BatchCall:
@@ -71,7 +72,8 @@ class BatchCall:
         self.n_inputs, self._nq = len(operation.inputs), model.nq
         # rough: what has many results takes longer
         self._seconds = max(1.0, sum(self._columns) / max(1, model.nq + model.nv)) * system.binding.seconds_a_state
-        self._few, self._many = int(2 * SMALLEST_SHARE / self._seconds), int(ONE_CALL / self._seconds)
+        self._many = int(ONE_CALL / self._seconds)
+        self._sharing, self._sharing_varied = Sharing(self._seconds), Sharing(self._seconds)
         # all inputs but Q: which, numbers of a row, and what an optional one is that is not given
         self._others = [(j, columns, np.empty((0, columns)) if argument.optional else None)
                         for j, argument in enumerate(operation.inputs) if j > 0
@@ -79,7 +81,7 @@ class BatchCall:
         self._alone = 0 < operation.alone_from <= model.nv
         self._side = side_of(operation, model)
         self._pool: list[tuple[Array, NDArray[np.int64]]] = []
-        self._frames: list[Array] = []
+        self._frames: dict[int, Array] = {}  # by their addresses
 
     @cached_property
     def _function(self) -> tuple[int, int]:
@@ -99,22 +101,52 @@ class BatchCall:
     def _quick(self) -> Callable[..., Any]:
         """run(t, out, inputs ...) on one thread: a built-in function of Python, which answers None where Python has to
         look at the arguments or at bad rows."""
+        return self._builtin(None)
+
+    @property
+    def _quick_shared(self) -> Callable[..., Any]:
+        """run(t, out, inputs ..., helpers, rows of a piece) likewise."""
+        slots, made = self._shared
+        if slots is not thread_pool.SLOTS:
+            slots = thread_pool.SLOTS
+            made = self._builtin(slots)
+            self._shared = slots, made
+        return made
+
+    _shared: tuple[NDArray[np.int64] | None, Callable[..., Any]] = None, _refuse
+
+    def _builtin(self, slots: NDArray[np.int64] | None) -> Callable[..., Any]:
         if not interpreter.known():
             return _refuse
         function, block = self._function
         model, operation = self.system.model, self.operation
         arrays = [(argument.check != UNCHECKED, argument.optional, _of_one(argument, model))
                   for argument in (*operation.inputs, *operation.results)]
+        helpers = 0 if slots is None else slots.shape[0]
+        returned: list[int] = []  # frames whose helpers were late, and are done
+        each, before = memory.buffer_size(self._size), builtin_rows.frame_bytes(helpers)
+
+        def go_on(code: int, t: Any, out: Any, *given: Any) -> Any:
+            """None, unless helpers are late with a job, whose address the code then is."""
+            if code not in self._frames:
+                return None
+            job = self._frames[code].reshape(-1)[:kernels.JOB].view(np.int64)
+            bad = thread_pool.outwait(job, self, out, given)
+            returned.append(code)
+            return out if bad == 0 else None
+
+        def new_frame() -> int:
+            if returned:
+                return returned.pop()
+            frame = memory.lanes(before // (8 * LANES) + (helpers + 1) * each)
+            self._frames[frame.ctypes.data] = frame
+            return int(frame.ctypes.data)
+
         with task(f"{operation.called}_batch", self.system):
             made: Callable[..., Any] = builtin_rows.function(
-                function, block, self._alone, self._side, arrays, self.n_inputs, _refuse, self._new_frame)
+                function, block, self._alone, self._side, arrays, self.n_inputs, go_on, new_frame, slots,
+                8 * LANES * each)
         return made
-
-    def _new_frame(self) -> int:
-        """Address of memory for a call on one thread."""
-        frame = memory.lanes(builtin_rows.FRAME // (8 * LANES) + kernels.B_ARGUMENTS + self._size)
-        self._frames.append(frame)
-        return int(frame.ctypes.data)
 
     def run(self, t: Any, given: tuple[Any, ...], threads: Any = None, parameters: Any = None,
             return_status: bool = False, out: Any = None) -> Any:
@@ -122,17 +154,28 @@ class BatchCall:
         Q = given[0]
         if parameters is None and return_status is False and Q.__class__ is np.ndarray and Q.ndim == 2:
             total = Q.shape[0]
-            if total <= self._many if threads.__class__ is int and threads == 1 else (
-                    threads is None and total <= self._few):
-                results = self._new_results(total) if out is None else out
-                thread_pool.CALLERS.append(None)
-                try:
-                    answer = self._quick(t, results, *given)
-                finally:
-                    thread_pool.CALLERS.pop()
+            if total <= self._many:
+                answer = self._run_quickly(t, given, total, threads, self._new_results(total) if out is None else out)
                 if answer is not None:
                     return answer
         return self._run(t, given, threads, parameters, return_status, out)
+
+    def _run_quickly(self, t: Any, given: tuple[Any, ...], total: int, threads: Any, out: Any) -> Any:
+        """The results in `out`, or None."""
+        sharing = self._sharing
+        helpers, step = sharing.plan(total, threads)
+        run = self._quick_shared if helpers else self._quick
+        thread_pool.CALLERS.append(None)
+        try:
+            if total < sharing.fewest:
+                return run(t, out, *given)
+            begin = perf_counter()
+            answer = run(t, out, *given, helpers, step) if helpers else run(t, out, *given)
+            if answer is not None:
+                sharing.took(total, helpers, perf_counter() - begin)
+            return answer
+        finally:
+            thread_pool.CALLERS.pop()
 
     def _run(self, t: Any, given: tuple[Any, ...], threads: Any, parameters: Any, return_status: bool, out: Any) -> Any:
         """The same with any arguments, on any number of threads."""
@@ -151,7 +194,10 @@ class BatchCall:
         results = memory.pieces(total, self._columns) if out is None else self._given_results(out, total)
         status = memory.room((total,), np.int64, np.zeros)
         function, block = self._function if varied is None else self._varied_function
-        workers, step, one_call = _shares(self._seconds, total, thread_pool.count(threads))
+        one_call = max(total, 1) if total <= self._many else whole_lanes(ONE_CALL / self._seconds)
+        sharing = self._sharing if varied is None else self._sharing_varied
+        helpers, step = sharing.plan(total, threads)
+        workers = helpers + 1
         own = NO_LANES if varied is None else memory.own_block(system, workers)
         buffers, job = memory.lend(self._pool, self._size, workers)
         places, values = memory.constants(varied)
@@ -160,11 +206,12 @@ class BatchCall:
                       [*arrays, *results])
         slots, bad = thread_pool.SLOTS, 0
         thread_pool.CALLERS.append(None)
+        began = perf_counter()
         try:
             for begin in range(0, total, one_call):
                 job[kernels.NEXT:kernels.CAME + 1] = begin, 0, 0, 0, 0
                 job[kernels.END] = min(begin + one_call, total)
-                code = _compiled_run()(job.ctypes.data, slots.ctypes.data, slots.shape[0], workers - 1)
+                code = _compiled_run()(job.ctypes.data, slots.ctypes.data, slots.shape[0], helpers)
                 if code == kernels.STALLED:
                     code = thread_pool.outwait(job, self, buffers, own, values, times, status, arrays, results)
                 if code == kernels.SHARED:
@@ -175,6 +222,8 @@ class BatchCall:
             thread_pool.CALLERS.pop()
             if job[kernels.DONE] == job[kernels.CAME]:  # else some helper still writes there
                 self._pool.append((buffers, job))
+        if sharing.fewest <= total <= one_call:
+            sharing.took(total, helpers, perf_counter() - began)
         if bad and not return_status:
             self._warn(bad, status, times)
         if not self._flat:
@@ -228,10 +277,6 @@ def _compiled_run() -> Callable[..., int]:
     return _run_job(kernels.run_job.address)
 
 
-def _refuse(*_: Any) -> None:
-    """What the quick way answers when it cannot go on."""
-
-
 def _of_one(argument: Argument, model: Model) -> tuple[int, ...]:
     """Shape of an argument for one state; where there may be several vectors, one."""
     return argument.shape_for(model)[1:] if "k" in argument.shape else argument.shape_for(model)
@@ -260,19 +305,3 @@ def rows_of(value: Any, argument: Argument, system: System, count: int) -> Array
 
 def _capital(name: str) -> str:
     return name[0].upper() + name[1:]
-
-
-def _shares(each: float, total: int, threads: int) -> tuple[int, int, int]:
-    """Threads that are worth it (they are on the way then), rows of a piece and of a call; `each` row takes seconds."""
-    seconds = each * total
-    one_call = max(total, 1) if seconds <= ONE_CALL else _whole_lanes(ONE_CALL / each)
-    workers = min(thread_pool.spare(threads), int(seconds / SMALLEST_SHARE)) if threads > 1 else 1
-    if workers <= 1:
-        return 1, one_call, one_call
-    thread_pool.wake(workers - 1, seconds > WORTH_WAKING)
-    return workers, _whole_lanes(max(total / (PIECES * workers), SMALLEST_PIECE / each)), one_call
-
-
-def _whole_lanes(rows: float) -> int:
-    """So many rows, up to the next full block of lanes."""
-    return (int(rows) // LANES + 1) * LANES

@@ -23,6 +23,9 @@ from ..model.vary import Varied
 from ..states import momenta_of_rows, speeds_of_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from ..system import System
     from ..viz.viewer import Viewer
 
@@ -242,7 +245,7 @@ class BatchSolution:
             out[:, i].reshape(3, -1)[:, good] = found
         return Energies(*out)
 
-    def plot(self, coordinates: Sequence[int | str] | None = None, axes: Any = None) -> Any:
+    def plot(self, coordinates: Sequence[int | str] | None = None, axes: Axes | None = None) -> Figure:
         """Coordinates of all states over time; needs matplotlib.
 
         A few states are drawn one by one. Of more, the median and the band between the 5 % and 95 % quantiles of those

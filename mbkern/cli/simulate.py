@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", type=float, default=10.0, metavar="S", help="seconds to simulate, default 10")
     parser.add_argument("--method", default="auto", help=f"right-hand side: {', '.join(STATE_METHODS)}, auto")
     parser.add_argument("--integrator", default="dopri5", help=f"{', '.join(INTEGRATORS)}; default dopri5")
-    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of dopri5, default 1e-6")
-    parser.add_argument("--atol", type=float, default=1e-8, help="absolute tolerance of dopri5, default 1e-8")
+    parser.add_argument("--rtol", type=float, default=1e-8, help="relative tolerance of dopri5, default 1e-8")
+    parser.add_argument("--atol", type=float, default=1e-10, help="absolute tolerance of dopri5, default 1e-10")
     parser.add_argument("--step", type=float, metavar="S",
                         help="step of the other integrators in seconds, default 1e-3")
     parser.add_argument("--limits", choices=("soft",), help="make springs and dampers of the limits of the joints; "
@@ -81,6 +81,10 @@ def run(options: argparse.Namespace) -> int:
     if not np.isfinite(options.time) or options.time == 0.0:
         raise StateError(f"--time {options.time:g}: expected a number of seconds other than 0")
     model = model_named(options.model, options)
+    if options.limits and not (np.isfinite(model.limits.lower) | np.isfinite(model.limits.upper)).any():
+        raise StateError("--limits soft: no joint of this machine has limits; leave it out")
+    if options.friction and not model.friction.any():
+        raise StateError("--friction: no joint of this machine has dry friction (dampers act anyway); leave it out")
     system = System(model, options.method)
     step = options.step
     if step is None and options.integrator in INTEGRATORS and not INTEGRATORS[options.integrator].adaptive:

@@ -14,10 +14,10 @@ numbers of LANES each in the second form). An optional input that is not given h
 """
 
 from llvmlite import ir
-from numba import types
+from numba import TypingError, types
 from numba.extending import intrinsic
 
-from .number import array_of
+from .number import array_of, reader_of
 
 UNKNOWN = 2**31  # length of an array that is known by its address only; no kernel asks for it
 WORDS = 2  # of an argument: address, count
@@ -25,6 +25,7 @@ WORDS = 2  # of an argument: address, count
 OPERATION = types.intp(types.float64, *[types.intp] * 3)
 ON_LANES = types.void(*[types.intp] * 6)
 
+integers_at = reader_of(types.Array(types.int64, 1, "C"))
 _word = ir.IntType(64)
 
 
@@ -50,20 +51,13 @@ def call_on_lanes(typingctx, address, t, arguments, codes, block, own, work):
 @intrinsic
 def data_of(typingctx, array):
     """Address of the numbers of an array."""
+    if not (isinstance(array, types.Array) and array.is_c_contig):
+        raise TypingError(f"expected a contiguous array, got {array}")
+
     def codegen(context, builder, sig, args):
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
         return builder.ptrtoint(data, _word)
     return types.intp(array), codegen
-
-
-@intrinsic
-def integers_at(typingctx, address, count):
-    """An array of integers over `count` words at an address; whoever passes the address keeps them alive."""
-    array_type = types.Array(types.int64, 1, "C")
-
-    def codegen(context, builder, sig, args):
-        return array_of(context, builder, array_type, args[0], [args[1]])
-    return array_type(types.intp, types.intp), codegen
 
 
 @intrinsic(prefer_literal=True)

@@ -6,9 +6,10 @@ overflowed); BAD_SHAPE; BAD_T; STALE (the block was made by other sources than t
 (a user's function for forces or wrenches raised); BAD_U, BAD_UDOT, BAD_WRENCH, BAD_X as BAD_P.
 """
 
+from .columns import get_columns, one_hot, width
 from .jit import STAMP_NUMBER, exact, inline, noinline
 from .layout import N_NODES, QUATERNION, STAMP, margins_at, node_row
-from .number import get, magnitude, whole
+from .number import get, magnitude, sum_of, whole
 
 OK, BAD_Q, BAD_P, BAD_TAU, BAD_QUATERNION, SINGULAR, NOT_FINITE, BAD_SHAPE, BAD_T = 0, 1, 2, 3, 4, 5, 6, 7, 8
 STALE, CALLBACK_FAILED = 9, 10
@@ -28,21 +29,29 @@ def stale(block):
     return whole(block, STAMP) != STAMP_NUMBER
 
 
+@exact
+def sizes(x, i, count):
+    """|x_i| and of those after it, side by side."""
+    return magnitude(get_columns(x, i, 1, count))
+
+
 @noinline
 def beyond(x, limit):
     """Whether any |x_i| is greater than `limit` or not a number."""
-    n, i = x.shape[0], 0
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    while i + 4 <= n:  # as a rule their sum is small: four adders are a third of the time of comparing each
-        a += magnitude(get(x, i))
-        b += magnitude(get(x, i + 1))
-        c += magnitude(get(x, i + 2))
-        d += magnitude(get(x, i + 3))
-        i += 4
+    n, i, step = x.shape[0], 0, width(x)
+    a = b = c = d = one_hot(x, -1)
+    while i + 4 * step <= n:  # as a rule their sum is small: four adders, each waits for itself
+        a, b = a + sizes(x, i, step), b + sizes(x, i + step, step)
+        c, d = c + sizes(x, i + 2 * step, step), d + sizes(x, i + 3 * step, step)
+        i += 4 * step
+    while i + step <= n:
+        a = a + sizes(x, i, step)
+        i += step
+    total = sum_of((a + b) + (c + d))
     while i < n:
-        a += magnitude(get(x, i))
+        total += magnitude(get(x, i))
         i += 1
-    if (a + b) + (c + d) <= limit:
+    if total <= limit:
         return False
     i = 0
     while i < n and magnitude(get(x, i)) <= limit:

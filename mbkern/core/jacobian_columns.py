@@ -27,29 +27,29 @@ from .single_dofs import (
 from .spatial import ZERO6, axpy6, dot6, scale6
 from .vec3 import dot
 
-GROUP = 2  # column numbers
+GROUP = 2  # column numbers; moves and pushes of each go together
 TILE = 4  # rows that are mirrored at once
 
 get2, put2 = accessor(GROUP)
 
 # ---- row of a dof, for each of the GROUP: y, then du, of moves and of pushes; dpdot; 1 where b is above it or it is b
-# itself; v, where more than the next dof begins with it. The ground has the row after the last ----
-C_MOVE, C_PUSH, C_RATE, C_BELOW, C_V = 0, GROUP, 2 * GROUP, 3 * GROUP, 4 * GROUP
-COLUMN_ROW = 10 * GROUP
+# itself; v of moves and of pushes, where more than the next dof begins with it. The ground has the last row ----
+C_MOVE, C_PUSH, C_RATE, C_BELOW, C_V, C_PUSHED_V = 0, GROUP, 2 * GROUP, 3 * GROUP, 4 * GROUP, 10 * GROUP
+COLUMN_ROW = 16 * GROUP
 
 
 @kernel
 def put_matrix(nv, rows, at, out, work):
     """All of the matrix but what springs and dampers add; `rows` are those of dofs, the columns begin at place `at`."""
     many, wide_set = wide(work, at), width(work)
-    put2(many, COLUMN_ROW * nv + C_BELOW, (0.0, 0.0))
-    put_pair(many, COLUMN_ROW * nv + C_V, ZERO6); put_pair(many, COLUMN_ROW * nv + C_V + 6, ZERO6)
+    ground = COLUMN_ROW * nv
+    put2(many, ground + C_BELOW, (0.0, 0.0))
+    for k in range(4):
+        put_pair(many, ground + C_V + 6 * k, ZERO6)
     for begin in range(0, nv, GROUP * wide_set):
         end = min(nv, begin + GROUP * wide_set)
-        climb(nv, rows, begin, end, nv, -1.0, 0.0, C_MOVE, many, work)
-        climb(nv, rows, begin, end, end, 0.0, 1.0, C_PUSH, many, work)
-        descend(nv, rows, begin, end, nv, True, C_MOVE, many, work)
-        descend(nv, rows, begin, end, end, False, C_PUSH, many, work)
+        climb(nv, rows, begin, end, many, work)
+        descend(nv, rows, begin, end, many, work)
         for s in range(GROUP):
             b = begin + s * wide_set
             if b < nv:
@@ -77,79 +77,116 @@ def first_row(nv, rows, b, work):
     return rows + SINGLE * b, min(width(work), nv - b)
 
 
+@inline
+def upward(S, U, y, psi):
+    """y of a dof, to which S . psi comes, and psi behind it."""
+    y = y + dot6(S, psi)
+    return y, axpy6(-y, U, psi)
+
+
+@inline
+def downward(S, U, y, v):
+    """w of a dof, and the velocity behind it."""
+    w = y - dot6(U, v)
+    return w, axpy6(w, S, v)
+
+
 @apart
-def climb(nv, rows, begin, end, stop, moved, pushed, place, many, work):
-    """y of the dofs before `stop`, for the moves or pushes (factors of both) of dofs `begin` to `end`."""
-    for c in range(stop):
-        put2(many, COLUMN_ROW * c + place, (0.0, 0.0))
-    zero, second, c = get(many, place), begin + width(work), end - 1
-    a = b = ((zero, zero, zero), (zero, zero, zero))
+def climb(nv, rows, begin, end, many, work):
+    """y of the dofs before `end`, for moves and pushes of dofs `begin` to `end`."""
+    zero, second, c = get(many, COLUMN_ROW * nv + C_BELOW), begin + width(work), end - 1
+    for i in range(end):
+        put2(many, COLUMN_ROW * i + C_MOVE, (zero, zero)); put2(many, COLUMN_ROW * i + C_PUSH, (zero, zero))
+    a = b = m = n = ((zero, zero, zero), (zero, zero, zero))
     if whole(work, rows + SINGLE * c + SINGLE_DEPTH) != end:
-        c, a, b = climb_apart(nv, rows, begin, moved, pushed, place, many, work)
+        c, a, b, m, n = climb_apart(nv, rows, begin, many, work)
     while c >= 0:  # all on one way
-        d = rows + SINGLE * c
+        d, own = rows + SINGLE * c, COLUMN_ROW * c
         S, U, x, y = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), zero, zero
         if c >= begin:
             x, y, load = one_hot(work, c - begin), one_hot(work, c - second), get_pair(work, d + SINGLE_LOAD)
-            a, b = axpy6(moved * x, load, a), axpy6(moved * y, load, b)
-            scale = pushed * get(work, d + SINGLE_SCALE)
+            a, b = axpy6(-x, load, a), axpy6(-y, load, b)
+            scale = get(work, d + SINGLE_SCALE)
             x, y = scale * x, scale * y
-        x, y = x + dot6(S, a), y + dot6(S, b)
-        put2(many, COLUMN_ROW * c + place, (x, y))
-        a, b = axpy6(-x, U, a), axpy6(-y, U, b)
+        (s, a), (t, b), (x, m), (y, n) = upward(S, U, zero, a), upward(S, U, zero, b), upward(S, U, x, m), upward(
+            S, U, y, n)
+        put2(many, own + C_MOVE, (s, t)); put2(many, own + C_PUSH, (x, y))
         c = whole(work, d + SINGLE_BEFORE)
 
 
 @inline
-def climb_apart(nv, rows, begin, moved, pushed, place, many, work):
+def climb_apart(nv, rows, begin, many, work):
     """The same while the columns are on different ways: each waits for its own next dof. Where they have met, and psi.
     """
-    (first, m), (second, n) = first_row(nv, rows, begin, work), first_row(nv, rows, begin + width(work), work)
-    a, b = gathered6(work, first + SINGLE_LOAD, m), gathered6(work, second + SINGLE_LOAD, n)
-    a, b = scale6(moved, a), scale6(moved, b)
-    own_a, own_b = get_columns(work, first + SINGLE_OWN, SINGLE, m), get_columns(work, second + SINGLE_OWN, SINGLE, n)
+    zero = get(many, COLUMN_ROW * nv + C_BELOW)
+    (first, h), (second, k) = first_row(nv, rows, begin, work), first_row(nv, rows, begin + width(work), work)
+    a = scale6(-1.0, gathered6(work, first + SINGLE_LOAD, h))
+    b = scale6(-1.0, gathered6(work, second + SINGLE_LOAD, k))
+    m = n = ((zero, zero, zero), (zero, zero, zero))
+    own_a, own_b = get_columns(work, first + SINGLE_OWN, SINGLE, h), get_columns(work, second + SINGLE_OWN, SINGLE, k)
     here_a, here_b = own_a, own_b
     c = max(largest(work, here_a), largest(work, here_b))
     while c >= begin or c > min(smallest(work, here_a), smallest(work, here_b)):
-        d, at_a, at_b = rows + SINGLE * c, equal_to(here_a, c), equal_to(here_b, c)
-        S, U, scale = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), pushed * get(work, d + SINGLE_SCALE)
-        x = fma(scale, equal_to(own_a, c), at_a * dot6(S, a))
-        y = fma(scale, equal_to(own_b, c), at_b * dot6(S, b))
-        put2(many, COLUMN_ROW * c + place, (x, y))
-        a, b = axpy6(-x, U, a), axpy6(-y, U, b)
+        d, own, at_a, at_b = rows + SINGLE * c, COLUMN_ROW * c, equal_to(here_a, c), equal_to(here_b, c)
+        S, U, scale = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get(work, d + SINGLE_SCALE)
+        s, t = at_a * dot6(S, a), at_b * dot6(S, b)
+        x = fma(scale, equal_to(own_a, c), at_a * dot6(S, m))
+        y = fma(scale, equal_to(own_b, c), at_b * dot6(S, n))
+        put2(many, own + C_MOVE, (s, t)); put2(many, own + C_PUSH, (x, y))
+        a, b, m, n = axpy6(-s, U, a), axpy6(-t, U, b), axpy6(-x, U, m), axpy6(-y, U, n)
         further = get(work, d + SINGLE_BEFORE) - get(work, d + SINGLE_OWN)
         here_a, here_b = here_a + at_a * further, here_b + at_b * further
         c = max(largest(work, here_a), largest(work, here_b))
-    return c, a, b
+    return c, a, b, m, n
 
 
 @apart
-def descend(nv, rows, begin, end, stop, moves, place, many, work):
-    """du of the dofs before `stop` in the place of y; where dofs `begin` to `end` move, dpdot from `begin` on."""
+def descend(nv, rows, begin, end, many, work):
+    """du in the place of y: of moves for all dofs, of pushes for those before `end`; dpdot from `begin` on."""
     zero, second = get(many, COLUMN_ROW * nv + C_BELOW), begin + width(work)
-    v = w = ((zero, zero, zero), (zero, zero, zero))
-    (row_v, m), (row_w, n) = first_row(nv, rows, begin, work), first_row(nv, rows, second, work)
-    sway_v, sway_w = gathered3(work, row_v + SINGLE_SWAY, m), gathered3(work, row_w + SINGLE_SWAY, n)
-    for c in range(stop):
+    v = w = m = n = ((zero, zero, zero), (zero, zero, zero))
+    (row_v, h), (row_w, k) = first_row(nv, rows, begin, work), first_row(nv, rows, second, work)
+    sways = gathered3(work, row_v + SINGLE_SWAY, h), gathered3(work, row_w + SINGLE_SWAY, k)
+    for c in range(end):
+        d, own, before = rows + SINGLE * c, COLUMN_ROW * c, whole(work, rows + SINGLE * c + SINGLE_BEFORE)
+        if before != c - 1:
+            up = COLUMN_ROW * (before if before >= 0 else nv)
+            v, w = get_pair(many, up + C_V), get_pair(many, up + C_V + 6)
+            m, n = get_pair(many, up + C_PUSHED_V), get_pair(many, up + C_PUSHED_V + 6)
+        S, U, scale = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get(work, d + SINGLE_SCALE)
+        (x, y), (s, t) = get2(many, own + C_MOVE), get2(many, own + C_PUSH)
+        (x, v), (y, w), (s, m), (t, n) = downward(S, U, x, v), downward(S, U, y, w), downward(S, U, s, m), downward(
+            S, U, t, n)
+        put2(many, own + C_MOVE, (scale * x, scale * y)); put2(many, own + C_PUSH, (scale * s, scale * t))
+        if c >= begin:
+            f, g, drift = one_hot(work, c - begin), one_hot(work, c - second), get_pair(work, d + SINGLE_DRIFT)
+            v, w = axpy6(f, drift, v), axpy6(g, drift, w)
+            put_rates(nv, d, begin, c, before, f, g, v, w, sways, many, work)
+        if whole(work, d + SINGLE_FORKS) != 0:
+            put_pair(many, own + C_V, v); put_pair(many, own + C_V + 6, w)
+            put_pair(many, own + C_PUSHED_V, m); put_pair(many, own + C_PUSHED_V + 6, n)
+    for c in range(end, nv):
         d, own, before = rows + SINGLE * c, COLUMN_ROW * c, whole(work, rows + SINGLE * c + SINGLE_BEFORE)
         if before != c - 1:
             up = COLUMN_ROW * (before if before >= 0 else nv) + C_V
             v, w = get_pair(many, up), get_pair(many, up + 6)
-        S, U, (x, y) = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get2(many, own + place)
-        x, y = x - dot6(U, v), y - dot6(U, w)
-        v, w = axpy6(x, S, v), axpy6(y, S, w)
-        scale = get(work, d + SINGLE_SCALE)
-        put2(many, own + place, (scale * x, scale * y))
-        if moves and c >= begin:
-            x, y = get2(many, COLUMN_ROW * (before if before >= begin else nv) + C_BELOW)
-            if c < end:
-                f, g, drift = one_hot(work, c - begin), one_hot(work, c - second), get_pair(work, d + SINGLE_DRIFT)
-                v, w, x, y = axpy6(f, drift, v), axpy6(g, drift, w), x + f, y + g
-            put2(many, own + C_BELOW, (x, y))
-            load, F = get_pair(work, d + SINGLE_LOAD), get3(work, d + SINGLE_F)
-            put2(many, own + C_RATE, (fma(x, dot(F, sway_v), dot6(load, v)), fma(y, dot(F, sway_w), dot6(load, w))))
+        S, U, scale = get_pair(work, d + SINGLE_S), get_pair(work, d + SINGLE_U), get(work, d + SINGLE_SCALE)
+        (x, v), (y, w) = downward(S, U, zero, v), downward(S, U, zero, w)
+        put2(many, own + C_MOVE, (scale * x, scale * y))
+        put_rates(nv, d, begin, c, before, zero, zero, v, w, sways, many, work)
         if whole(work, d + SINGLE_FORKS) != 0:
             put_pair(many, own + C_V, v); put_pair(many, own + C_V + 6, w)
+
+
+@inline
+def put_rates(nv, d, begin, c, before, f, g, v, w, sways, many, work):
+    """dpdot of dof c, behind which v and w are the velocities; f and g: whether it is b itself."""
+    x, y = get2(many, COLUMN_ROW * (before if before >= begin else nv) + C_BELOW)
+    x, y = x + f, y + g
+    put2(many, COLUMN_ROW * c + C_BELOW, (x, y))
+    load, F = get_pair(work, d + SINGLE_LOAD), get3(work, d + SINGLE_F)
+    rates = fma(x, dot(F, sways[0]), dot6(load, v)), fma(y, dot(F, sways[1]), dot6(load, w))
+    put2(many, COLUMN_ROW * c + C_RATE, rates)
 
 
 # ---- results ----

@@ -7,8 +7,9 @@ Walker & Orin 1982 (the composite-rigid-body algorithm). F_j is in world axes (:
 the root its force stays what it is, and its moment grows by way x f at every node.
 
 Dofs of one run (RUN_FIRST in :mod:`.constants`) have their way to the root in common. They go side by side from where
-it begins: several in a number where numbers have room (:mod:`.columns`), and two such numbers in turn. One dof after
-the other would wait for way x f at every node.
+it begins: several in a number where numbers have room (:mod:`.columns`), and two such numbers in turn; four where
+numbers are lanes, whose e and way take longer to fetch than to compute with. One dof after the other would wait for
+way x f at every node.
 """
 
 from .columns import get_columns, lower, packed, put_columns, width
@@ -38,12 +39,14 @@ def mass_matrix(block, q, H, work):
             put(H, j, 0.0)
     first = 0
     while first < nv:
-        end = min(first + 2 * many, whole(block, coordinate_row(block, first) + RUN_LAST) + 1)
+        end = min(first + (4 if packed(H) else 2 * many), whole(block, coordinate_row(block, first) + RUN_LAST) + 1)
         before = dof_before(block, first)
         together = before >= 0 and 2 * (end - first) > many + 1  # for fewer it does not pay
         for j in range(first, end):
             put_row(block, j, before if together else -1, nv, H, work)
-        if together:
+        if together and packed(H) and end - first > 2:
+            put_four_rows(block, first, end - 1, before, H, work)
+        elif together:
             put_rows(block, first, end, before, nv, H, work)
         first = end
 
@@ -112,6 +115,28 @@ def put_rows(block, first, end, k, nv, H, work):
             put_columns(H, second * nv + k, nv, there, y)
             put_columns(H, first * nv + k, nv, here, x)
         F, T = shift_force(way, F), shift_force(way, T)
+        k = dof_before(block, k)
+
+
+@inline
+def put_four_rows(block, first, last, k, H, work):
+    """The same for lanes, and rows of the lower half of H alone: four rows from `first` on, row `last` again where
+    there are no more."""
+    i, j, m = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+    F, S = get_pair(work, dof_row(block, first) + DOF_F), get_pair(work, dof_row(block, i) + DOF_F)
+    T, U = get_pair(work, dof_row(block, j) + DOF_F), get_pair(work, dof_row(block, m) + DOF_F)
+    while k >= 0:
+        row = dof_row(block, k)
+        e, way = get_pair(work, row + DOF_E), get3(work, row + DOF_WAY)
+        if whole(work, row + DOF_MOVES) != 0:
+            w, x, y, z = dot6(e, F), dot6(e, S), dot6(e, T), dot6(e, U)
+        else:
+            w, x, y, z = dot(e[1], F[1]), dot(e[1], S[1]), dot(e[1], T[1]), dot(e[1], U[1])
+        put(H, lower(m, k), z)
+        put(H, lower(j, k), y)
+        put(H, lower(i, k), x)
+        put(H, lower(first, k), w)
+        F, S, T, U = shift_force(way, F), shift_force(way, S), shift_force(way, T), shift_force(way, U)
         k = dof_before(block, k)
 
 

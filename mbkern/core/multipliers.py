@@ -22,9 +22,10 @@ Dofs with armature r have A^T mu = p - r u =: sigma, which is a multiplier too: 
 mu = mu0 + Z lam + N_r sigma, mu0 from the other momenta. N_r joins Z; u = (p - sigma) / r gives H_ii 1/r more on the
 diagonal, and the right side p / r.
 
-Where a body is much lighter than what it carries, v = M^-1 S^T mu is a small difference of large numbers. What the
-loss leaves behind is motion that the joints forbid, Y Y^T L^T (S v - vr). As much motion along a dof would be an
-error of its speed: the largest, over the largest number of u and vr, is the estimate of the error at `loss_at`.
+Where a body is a thin rod, or much lighter than what it carries, v = M^-1 S^T mu is a small difference of large
+numbers. What the loss leaves behind is motion that the joints forbid, x = Y Y^T L^T (S v - vr). As much motion along a
+dof would be an error of its speed, and L^-T x is one of v, which pdot has too: the largest, over the largest number of
+u and vr, is the estimate of the error at `loss_at`.
 
 To read along: :mod:`mbkern.textbook.hzu`.
 """
@@ -417,6 +418,8 @@ def solve(block, work):
                 put(work, vi + j, fma(-get(work, w + H_R + 6 * i + j), get(work, vi + i), get(work, vi + j)))
             put(work, vi + j, get(work, vi + j) / get(work, w + H_R + 6 * j + j))
         across = get_pair(work, w + H_ROOT)  # what the joint forbids
+        forbidden = root_solve_transposed(block, b, across)
+        put(work, loss, larger(dot6(forbidden, forbidden), get(work, loss)))
         for j in range(n_b):
             r, u = get(work, w + H_R + 6 * j + j), get(work, vi + j)
             put(work, loss, larger(dot6(across, across) / (r * r), get(work, loss)))

@@ -16,7 +16,6 @@ from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import TypingError
 from numba.core.ir import Loc
 from numba.core.lowering import BaseLower
 from numba.core.registry import CPUDispatcher, cpu_target
@@ -41,7 +40,6 @@ __all__ = [
     "Loc",
     "NullCache",
     "PassManager",
-    "TypingError",
     "cgutils",
     "cpu_target",
     "create_error_model",

@@ -122,10 +122,14 @@ def _duals_over(pointer, count, one, columns):
     return carray(pointer, (count, one, columns))
 
 
+def _columns_over(pointer, count, one, another, columns):
+    return carray(pointer, (count, one, another, columns))
+
+
 def array_over(context, builder, array_type, data, shape):
     """Row-major array of a type over the numbers that `data` points at; for the code of an intrinsic."""
     sig = array_type(types.CPointer(array_type.dtype), *[types.intp] * len(shape))
-    over = (_over, _rows_over, _duals_over)[len(shape) - 1]
+    over = (_over, _rows_over, _duals_over, _columns_over)[len(shape) - 1]
     return context.compile_internal(builder, over, sig, [data, *shape])
 
 

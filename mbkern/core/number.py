@@ -95,6 +95,9 @@ if PLAIN:
     def fma(a, b, c):
         return a * b + c
 
+    def sum_of(x):
+        return x
+
     LANES = 4
     ACROSS = 1
 
@@ -103,7 +106,7 @@ else:
     import os
 
     from llvmlite import binding, ir
-    from numba import types
+    from numba import TypingError, types
     from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
     from .atomics import declared
@@ -399,23 +402,18 @@ else:
         data = builder.inttoptr(address, context.get_data_type(array_type.dtype).as_pointer())
         return parts.array_over(context, builder, array_type, data, shape)
 
-    @intrinsic
-    def array_at(typingctx, address, size):
-        """A float64 array over `size` numbers at an address; whoever passes the address keeps them alive."""
-        array_type = types.Array(types.float64, 1, "C")
+    def reader_of(array_type):
+        """A function (address, size) of compiled code: such an array over `size` numbers, or numbers of LANES lanes, at
+        an address. Whoever passes the address keeps them alive."""
+        @intrinsic
+        def made(typingctx, address, size):
+            def codegen(context, builder, sig, args):
+                return array_of(context, builder, array_type, args[0], [args[1]])
+            return array_type(types.intp, types.intp), codegen
+        return made
 
-        def codegen(context, builder, sig, args):
-            return array_of(context, builder, array_type, args[0], [args[1]])
-        return array_type(types.intp, types.intp), codegen
-
-    @intrinsic
-    def lanes_at(typingctx, address, size):
-        """An array of `size` numbers of LANES lanes each at an address; whoever passes the address keeps them alive."""
-        array_type = types.Array(types.float64, 2, "C")
-
-        def codegen(context, builder, sig, args):
-            return array_of(context, builder, array_type, args[0], [args[1]])
-        return array_type(types.intp, types.intp), codegen
+    array_at = reader_of(types.Array(types.float64, 1, "C"))
+    lanes_at = reader_of(types.Array(types.float64, 2, "C"))
 
     @intrinsic
     def duals_at(typingctx, address, size):
@@ -445,6 +443,14 @@ else:
     # ---- the accessors of memory: intrinsics, because they compile several times faster than overloads --------------
     NUMBERS = {1: types.float64, 2: lanes, 3: dual, 4: columns}  # by the dimensions of an array
     WIDTHS = {1: 1, 2: LANES, 3: 1 + COLUMNS, 4: COLUMNS}  # of a number, in doubles
+
+    def number_in(array, written=False):
+        """The type of the numbers in an array, by its dimensions. They are read one after the other: no strides."""
+        if not (isinstance(array, types.Array) and array.dtype == types.float64 and array.is_c_contig):
+            raise TypingError(f"expected a contiguous array of float64, got {array}")
+        if written and not array.mutable:
+            raise TypingError(f"expected an array to write to, got {array}")
+        return NUMBERS[array.ndim]
 
     def data_of_array(context, builder, array_type, array):
         """Pointer to the first double of an array, out of the array as a value: Numba's own way goes through memory,
@@ -487,12 +493,12 @@ else:
     @intrinsic
     def get(typingctx, array, i):
         """The number at place i."""
-        return NUMBERS[array.ndim](array, types.intp), _load
+        return number_in(array)(array, types.intp), _load
 
     @intrinsic
     def put(typingctx, array, i, x):
         """Write the number x to place i."""
-        number = types.float64 if array.ndim == 1 else x
+        number = types.float64 if number_in(array, written=True) == types.float64 else x
 
         def codegen(context, builder, sig, args):
             _store(context, builder, sig, args, args[2])
@@ -505,6 +511,7 @@ else:
         def codegen(context, builder, sig, args):
             value = builder.load(_first(context, builder, sig, args), align=8)
             return builder.fptosi(value, ir.IntType(types.intp.bitwidth))
+        number_in(array)
         return types.intp(array, types.intp), codegen
 
     def accessor(pattern):
@@ -518,7 +525,7 @@ else:
 
         @intrinsic
         def get_tuple(typingctx, array, i):
-            number = NUMBERS[array.ndim]
+            number = number_in(array)
 
             def codegen(context, builder, sig, args):
                 def read(shape, kind, at):
@@ -534,6 +541,8 @@ else:
 
         @intrinsic
         def put_tuple(typingctx, array, i, x):
+            number_in(array, written=True)
+
             def codegen(context, builder, sig, args):
                 def write(kind, value, at):
                     if isinstance(kind, types.BaseTuple):

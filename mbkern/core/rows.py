@@ -261,17 +261,22 @@ def work_on(job):
 
 @checked
 def work_on_each(job):
-    """The same for a function of one state."""
+    """The same for a function of one state. Results go to memory that is at hand, and from there to their row in one
+    sweep: written here and there, each line of a large matrix would be waited for."""
     words = integers_at(job, JOB)
     end, step, inputs, count = words[END], words[STEP], words[N_INPUTS], words[N_ARGUMENTS]
     codes, t = codes_of_job(words), array_at(words[TIMES], words[N_TIMES])
     work = words[BUFFER] + count_up(job + WORD * JOINED, 1) * words[BUFFER_SIZE]
     arguments = stack_words(16)
     placed, bad = integers_at(arguments, WORDS * MOST), 0
+    for j in range(inputs, count):
+        size = words[ARRAYS + ARRAY * j + 1]
+        placed[WORDS * j], placed[WORDS * j + 1] = work, size
+        work += WORD * size
     begin = count_up(job + WORD * NEXT, step)
     while begin < end:
         for row in range(begin, min(begin + step, end)):
-            for j in range(count):
+            for j in range(inputs):
                 at = ARRAYS + ARRAY * j
                 size, rows = words[at + 1], words[at + 2]
                 placed[WORDS * j] = words[at] + WORD * size * (row if rows > 1 else 0)
@@ -281,8 +286,10 @@ def work_on_each(job):
                 if codes.shape[0] > 0:
                     codes[row] = code
                 bad += 1
-                for j in range(inputs, count):
-                    array_of_job(words, j)[row, :] = nan
+            for j in range(inputs, count):
+                results, made = array_of_job(words, j), array_at(placed[WORDS * j], placed[WORDS * j + 1])
+                for i in range(made.shape[0]):
+                    results[row, i] = made[i] if code == OK else nan
         begin = count_up(job + WORD * NEXT, step)
     count_up(job + WORD * BAD, bad)
 

@@ -114,7 +114,7 @@ def columns_of(system: System, q: ArrayLike, p: ArrayLike, t: float, tau: ArrayL
         found = list(_columns(state, body, kind))
         names += _names(None if body is None else model.body_names[body], kind, len(found))
         columns += found
-    P, R, F = (np.array([column[k] for column in columns]).reshape(-1, model.nv).T for k in range(3))
+    P, R, F = (np.array([column[k] for column in columns]).reshape(len(columns), model.nv).T for k in range(3))
     if model.constraints:
         R = R + F - A.pdot_tau @ F
     return Columns(tuple(names), -A.u_p @ P, R - A.pdot_p @ P, P)
@@ -129,10 +129,12 @@ def _wanted(model: Any, parameters: Any) -> list[tuple[int | None, str]]:
         return [(b, kind) for b, body in enumerate(model.body_specs) for kind in (*OF_BODY, *OF_JOINT)
                 if kind in OF_BODY or body.joint.nv > 0]
     if isinstance(parameters, str):
-        parameters = {parameters: True} if parameters == "gravity" else {parameters: KINDS[:-1]}
+        parameters = [parameters]
+    if isinstance(parameters, (list, tuple)) and all(isinstance(name, str) for name in parameters):
+        return [one for name in parameters for one in _wanted(model, _by_body(model, name))]
     if not isinstance(parameters, Mapping):
         raise ModelError("parameters: expected a mapping from names of bodies to what varies "
-                         f"({', '.join(KINDS[:-1])}), or 'gravity', got {show(parameters)}")
+                         f"({', '.join(KINDS[:-1])}), or names like 'boom.mass' or 'gravity', got {show(parameters)}")
     wanted: list[tuple[int | None, str]] = []
     for body, kinds in parameters.items():
         if body == "gravity":
@@ -147,6 +149,16 @@ def _wanted(model: Any, parameters: Any) -> list[tuple[int | None, str]]:
                                  "dofs")
             wanted.append((index, kind))
     return wanted
+
+
+def _by_body(model: Any, name: str) -> dict[str, Any]:
+    """The mapping that a name stands for: "gravity", a body, or a body and what of it."""
+    body, dot, kind = name.rpartition(".")
+    if name == "gravity":
+        return {name: True}
+    if dot and name not in model.body_names:
+        return {body: kind}
+    return {name: KINDS[:-1] if model.body_specs[model.body_index(name)].joint.nv > 0 else OF_BODY}
 
 
 def _without_positions(model: Any, wanted: list[tuple[int | None, str]], drop: bool) -> list[tuple[int | None, str]]:

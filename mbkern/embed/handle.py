@@ -15,6 +15,7 @@ from ..errors import StateError
 from ..explain import error_of
 from ..lazy import cached_property
 from ..model.checks import show
+from ..signatures import Load
 from ..workspace.frame import Frame
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class CFunc(Frame):
     (0, None)
     """
 
-    def __init__(self, system: System, tau: Any = None, wrench: Any = None) -> None:
+    def __init__(self, system: System, tau: Load | None = None, wrench: Load | None = None) -> None:
         super().__init__(system, tau, wrench)
         self.size: int = self.model.nq + self.model.nv
         self._method, self._variable = system.method, system.variable

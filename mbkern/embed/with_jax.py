@@ -275,10 +275,11 @@ def _register() -> None:
     places = [f"-DJOB_{name.removeprefix('JOB_')}={getattr(rows, name)}" for name in (
         "JOB_FUNCTION", "BLOCK", "END", "STEP", "N_INPUTS", "N_ARGUMENTS", "TIMES", "N_TIMES", "AT_CODES", "BUFFER",
         "ARRAYS")]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows keeps what is loaded
         made = Path(folder) / f"xla{target.suffix}"
         command = linking.link_command(compiler, target, [_SOURCE], made)
-        command[len(compiler):len(compiler)] = ["-O2", "-fPIC", f"-I{library.ffi.include_dir()}", *places]
+        position = [] if target.suffix == ".dll" else ["-fPIC"]
+        command[len(compiler):len(compiler)] = ["-O2", *position, f"-I{library.ffi.include_dir()}", *places]
         linking.run(command, "building what XLA calls")
         loaded = ctypes.CDLL(str(made))
     library.ffi.register_ffi_target(TARGET, library.ffi.pycapsule(loaded.mbkern_xla), platform="cpu")

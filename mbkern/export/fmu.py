@@ -8,8 +8,11 @@ import shlex
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from .. import files
 from ..core import constants as L
@@ -17,6 +20,7 @@ from ..errors import ExportError, MbkernError
 from ..inputs import configuration, vector
 from ..integrate.events import Event, as_events
 from ..model.checks import pair, show
+from ..signatures import Events
 from ..system import System
 from ..workspace import places
 from . import linking
@@ -33,9 +37,9 @@ CLOSING = ("constraint_residuals", "closer", "true_momenta")  # what it takes to
 _MOST = 2**53  # crossings
 
 
-def fmu(system: System, path: Any, version: str = "3.0", *, inputs: Sequence[str] = ("tau",),
-        outputs: Sequence[str] = ("energy",), parameters: Sequence[str] = (), events: Any = None,
-        start: tuple[Any, Any] | None = None, target: str = "native") -> Path:
+def fmu(system: System, path: str | PathLike[str], version: str = "3.0", *, inputs: Sequence[str] = ("tau",),
+        outputs: Sequence[str] = ("energy",), parameters: Sequence[str] = (), events: Events | None = None,
+        start: tuple[ArrayLike, ArrayLike] | None = None, target: str = "native") -> Path:
     """Write a model as an FMU: Model Exchange, and Co-Simulation with "dopri5".
 
     States are q and p, by the names ``q.<coordinate>`` and ``p.<speed>``, in the units of `System.rhs`. A C compiler is

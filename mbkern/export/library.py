@@ -8,6 +8,7 @@ import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Library:
     build: str
 
 
-def library(system: System, path: Any, operations: Sequence[str] = ("rhs",), target: str = "native", *,
+def library(system: System, path: str | PathLike[str], operations: Sequence[str] = ("rhs",), target: str = "native", *,
             batch: bool = False, parameters: Sequence[str] = ()) -> Library:
     """Write a model as a C library that needs no Python: `arm.h`, `arm.o`, and `libarm.so` where a compiler is found.
 
@@ -244,6 +245,8 @@ class Maker:
             raise ExportError(f"parameters: method {method.name!r} keeps inverted inertias, which cannot be set at run "
                               'time; use System(model, "emh-ldl")')
         block = base_block(self.model, parameters)
+        if method.needs_inertias:  # as in a System: without them, the kernels make them anew in every call
+            block = lazy.module("workspace.bases").with_bases(block)
         behind, self.words, self.bodies = tables(self.model, block, parameters)
         self.block = block
         self.pieces: dict[str, str] = {}  # symbol -> code
@@ -517,7 +520,7 @@ _CMAKE = """\
 # include(@PREFIX@.cmake), then target_link_libraries(program @PREFIX@): header, machine code and the C library's maths
 add_library(@PREFIX@ INTERFACE)
 target_include_directories(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}")
-target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" m)
+target_link_libraries(@PREFIX@ INTERFACE "${CMAKE_CURRENT_LIST_DIR}/@PREFIX@.o" $<$<NOT:$<BOOL:${WIN32}>>:m>)
 target_compile_definitions(@PREFIX@ INTERFACE $<$<CONFIG:Debug>:@UPPER@_CHECKED>)
 """
 

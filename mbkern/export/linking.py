@@ -18,7 +18,7 @@ LONGEST = 300.0  # seconds that one of them may take
 def compiler(target: Target) -> list[str]:
     """The C compiler for a target: $CC, or the first that is found; nothing when there is none."""
     if not target.here:
-        cross = shutil.which(f"{target.triple.split('-')[0]}-linux-gnu-gcc")
+        cross = "linux" in target.triple and shutil.which(f"{target.triple.split('-')[0]}-linux-gnu-gcc")
         return [cross] if cross else []
     wanted = os.environ.get("CC")
     if wanted:

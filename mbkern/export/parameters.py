@@ -16,7 +16,7 @@ from ..inputs import Array
 from ..model.checks import several, show
 from ..model.model import Model
 from ..model.rigid import of_unit_mass
-from ..model.vary import JOINT
+from ..model.vary import JOINT, own_coordinates
 from ..operations import with_nearest
 from ..workspace import places
 
@@ -85,6 +85,9 @@ def settings(model: Model, names: Sequence[str]) -> list[Setting]:
         spec = model.body_specs[index]
         if what in JOINT and spec.joint.nv == 0:
             raise ExportError(f"parameters: {name}: the {spec.joint.kind} joint of that body has no dofs")
+        if what == "stiffness" and min(own_coordinates(model, index)) < 0:
+            raise ExportError(f"parameters: {name}: the {spec.joint.kind} joint of that body has dofs without a "
+                              "coordinate of their own that a spring could stretch")
         if what == "armature" and not (spec.armature and all(x > 0.0 for x in spec.armature)):
             raise ExportError(f"parameters: {name}: a rotor that is not there makes other equations; give the joint of "
                               f"body {body!r} positive armature in the model first")

@@ -8,6 +8,7 @@ times the number of arguments. A product costs some 2.5 right-hand sides, the Ja
 from __future__ import annotations
 
 import tempfile
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ SOURCE = Path(__file__).with_name("casadi_external.c")
 FEW = 3  # directions that go one by one
 
 
-def casadi(system: System, path: Any = None, *, target: str = "native", products: bool = False) -> Any:
+def casadi(system: System, path: str | PathLike[str] | None = None, *, target: str = "native", products: bool = False
+           ) -> Any:
     """The right-hand side as a CasADi function (q, p, tau, t) -> (qdot, pdot), with derivatives in closed form.
 
     Parameters

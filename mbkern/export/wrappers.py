@@ -37,6 +37,7 @@ _UNKNOWN, _FINE, _UNFIT = 0, 1, 2  # what is known about the processor
 # of the oldest processors: what all compilers assume
 _BASELINE = {"x86_64": ('"target-cpu"="x86-64" "target-features"="+cx8,+fxsr,+mmx,+sse,+sse2,+x87"')}
 LINE = 64  # bytes
+SPARING = "preserve_mostcc"  # a call that hardly ever comes leaves the registers of its caller alone
 _BODY = re.compile(r"\)\s*\n\{")
 
 
@@ -135,13 +136,12 @@ class Wrappers:
         """Return early where the processor cannot run the kernels, a pointer is null, or parameters are not there."""
         state = builder.load_atomic(self._state, "acquire", 4)
         with builder.if_then(builder.icmp_signed("!=", state, ir.Constant(_int, _FINE)), likely=False):
-            code = builder.call(self._prepare, [])
+            code = builder.call(self._prepare, [], cconv=SPARING)
             with builder.if_then(builder.icmp_signed("!=", code, ir.Constant(_int, 0))):
                 builder.ret(status(codes.CPU_UNSUPPORTED))
-        missing = ir.Constant(_bit, 0)
         for pointer in needed:
-            missing = builder.or_(missing, builder.icmp_unsigned("==", builder.ptrtoint(pointer, _word), word(0)))
-        self._return_if(builder, missing, status(codes.NULL_POINTER))
+            missing = builder.icmp_unsigned("==", builder.ptrtoint(pointer, _word), word(0))
+            self._return_if(builder, missing, status(codes.NULL_POINTER))
         if self.in_work and work is not None:
             stamp = builder.load(builder.gep(work, [word(L.STAMP)]))
             self._return_if(builder, builder.fcmp_unordered("!=", stamp, ir.Constant(_double, self.block[L.STAMP])),
@@ -157,8 +157,9 @@ class Wrappers:
 
     def _arguments(self, builder: ir.IRBuilder, operation: Operation, pointers: Sequence[Any], sizes: Sequence[Any]
                    ) -> Any:
-        """Address of the words of the arguments of an operation, on the stack."""
-        place = builder.alloca(_word, size=2 * len(pointers))
+        """The words of the arguments of an operation, on the stack."""
+        with builder.goto_entry_block():
+            place = builder.alloca(_word, size=2 * len(pointers))
         for k, (argument, pointer, size) in enumerate(
                 zip((*operation.inputs, *operation.results), pointers, sizes, strict=True)):
             address = builder.ptrtoint(pointer, _word)
@@ -166,7 +167,7 @@ class Wrappers:
                 size = builder.select(builder.icmp_unsigned("==", address, word(0)), word(0), size)
             builder.store(address, builder.gep(place, [word(2 * k)]))
             builder.store(size, builder.gep(place, [word(2 * k + 1)]))
-        return builder.ptrtoint(place, _word)
+        return place
 
     # ---- operations ----------------------------------------------------------------------------------------------
 
@@ -183,15 +184,17 @@ class Wrappers:
                   if sizes[k] != 0 and not (k < n_inputs and operation.inputs[k].optional)]
         self._refuse(builder, [*needed, work], lambda code: ir.Constant(_int, code), work)
         counts = [word(size) if size >= 0 else builder.mul(given[1], word(-size)) for size in sizes]
-        arguments = self._arguments(builder, operation, arrays, counts)
+        words = self._arguments(builder, operation, arrays, counts)
+        arguments = builder.ptrtoint(words, _word)
         block, memory = self._places(builder, work)
         more = [builder.ptrtoint(self.kernel(name, OPERATION), _word) for name in called]
         more += [word(room)] if called else []
         kind = ir.FunctionType(_word, [_double, *[_word] * (3 + len(more))])
         code = builder.trunc(builder.call(self.kernel(symbol, kind), [t, arguments, block, memory, *more]), _int)
         with builder.if_then(builder.icmp_signed("!=", code, ir.Constant(_int, checks.OK)), likely=False):
-            for pointer, count in zip(arrays[n_inputs:], counts[n_inputs:], strict=True):
-                builder.call(self._no_result, [pointer, count])
+            for k in range(n_inputs, len(arrays)):  # from the words: registers that live through a call cost 10 ns
+                address, count = (builder.load(builder.gep(words, [word(2 * k + j)])) for j in range(2))
+                builder.call(self._no_result, [builder.inttoptr(address, _doubles), count])
         builder.ret(code)
 
     def batch(self, function: Function, operation: Operation, symbol: str, rows: str, sizes: Sequence[int],
@@ -279,7 +282,7 @@ class Wrappers:
     def ready(self, function: Function) -> None:
         """Whether this processor can run the kernels."""
         _, builder = self.begin(function)
-        builder.ret(builder.call(self._prepare, []))
+        builder.ret(builder.call(self._prepare, [], cconv=SPARING))
 
     def number(self, function: Function, value: int) -> None:
         """A function that returns a whole number."""
@@ -385,7 +388,7 @@ class Wrappers:
         """int (void): asks the processor, once, and completes the constants; what it writes is the same for all
         threads."""
         made = ir.Function(self.module, ir.FunctionType(_int, []), f"{self.prefix}.prepare")
-        made.linkage = "internal"
+        made.linkage, made.calling_convention = "internal", SPARING
         builder = ir.IRBuilder(made.append_basic_block())
         state = builder.load_atomic(self._state, "acquire", 4)
         self._return_if(builder, builder.icmp_signed("==", state, ir.Constant(_int, _FINE)), ir.Constant(_int, 0))

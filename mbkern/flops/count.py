@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import collector, inputs, plain
-from ..errors import MethodError
+from ..errors import MethodError, ModelError
 from ..inputs import Array
 from ..methods import STATE_METHODS
 from ..model.checks import show, word
@@ -161,6 +161,9 @@ def count(
     True
     """
     model = checked_model(model)
+    if model.constraints:
+        raise ModelError("model: operations are counted for trees; this model has constraints "
+                         f"({model.constraints[0].name!r}, ...)")
     if not isinstance(level, str) or level not in LEVELS:
         raise MethodError(f"level: expected one of {', '.join(LEVELS)}, got {show(level)}")
     some_q, some_u = model.random_state(0)

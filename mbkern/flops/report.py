@@ -27,7 +27,7 @@ WHY_ABOVE = {
     "emh-lu": f"it computes {_KINEMATICS}, estimates its rounding error, and is Algorithm 1 (two vectors carried for "
               "each dof) under the formula of Algorithm 2",
     "dah": "it works through compound joints step by step, with a frame and an inertia for each step",
-    "hzu": f"it computes Z (Householder reflections), {_KINEMATICS}",
+    "hzu": f"it estimates its rounding error and computes Z (Householder reflections), {_KINEMATICS}",
 }
 
 

@@ -34,6 +34,7 @@ EVALUATION, INTEGRATION, FIXED, STEP, CALL = "evaluation", "integration", "fixed
 STEPS = 100  # of a run by RK4 with fixed steps
 PATIENCE = 0.1  # seconds: longer runs are left out
 PARTS = 20  # one of which says how long an adaptive run is
+BESIDE = 1e5  # ns: beside longer steps the cost of a call is lost in the noise of theirs
 FLOPS_ONLY = "confirmed for flops, not for times"
 # how far the exponent of times may be from that of the executed flops at the same N: below because a call costs
 # something by itself (an exponent of 0.67 is not linear), above because large trees leave the caches
@@ -90,10 +91,10 @@ class Study:
         return list(dict.fromkeys((m.family, m.dofs, m.method, m.what) for m in self.measurements))
 
     def exponent(self, family: str, dofs: int, method: str, what: str = EVALUATION) -> float | None:
-        """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three, and where a
-        difference of two times (a step, a call) came out negative."""
+        """b of time ~ N^b, fitted to the upper half of the numbers of bodies; None with fewer than three, where a
+        difference of two times (a step) came out negative, and of a call, which has no reason to grow."""
         N, ns = self.times(family, dofs, method, what)
-        if len(N) < 3 or ns.min() <= 0.0:
+        if len(N) < 3 or ns.min() <= 0.0 or what == CALL:
             return None
         return _exponent(N, ns)
 
@@ -122,12 +123,14 @@ class Study:
         """The executed flops are a polynomial in N: its degree decides, and times must follow the flops."""
         shown, verdict = [], "confirmed"
         for family in families:
-            # steps have no call from Python in them, which hides growth
-            what = STEP if self.exponent(family, dofs, method, STEP) is not None else EVALUATION
-            exponent = self.exponent(family, dofs, method, what)
-            if exponent is None:
+            # neither has a call from Python in it, which hides growth: the curve that goes on to larger trees decides
+            curves = {what: self.times(family, dofs, method, what)[0] for what in (STEP, EVALUATION)
+                      if self.exponent(family, dofs, method, what) is not None}
+            if not curves:
                 return Claim(text, "-", "not measured")
-            N, _ = self.times(family, dofs, method, what)
+            what = max(curves, key=lambda name: curves[name][-1])
+            N, exponent = curves[what], self.exponent(family, dofs, method, what)
+            assert exponent is not None
             degree, flops = flop_polynomial(method, family, dofs)
             expected = _exponent(N, np.array([float(flops(int(x))) for x in N]))
             shown.append(f"{family}: flops of degree {degree}, at N = {N[_upper(len(N))]} to {N[-1]} like "
@@ -210,6 +213,7 @@ class Study:
                 ax = axes[i][j]
                 for method in methods:
                     N, ns = self.times(family, n, method, what)
+                    N, ns = N[ns > 0.0], ns[ns > 0.0]  # a difference of two times may come out negative
                     if not len(N):
                         continue
                     exponent = self.exponent(family, n, method, what)
@@ -229,7 +233,7 @@ class Study:
                          INTEGRATION: "One integration by dopri5, rtol = 1e-6; the number of steps depends on the tree",
                          FIXED: "One run by RK4 with the same number of steps for all trees",
                          STEP: "One step of RK4 (four evaluations) in compiled code, without the cost of the call",
-                         CALL: "What a run by RK4 costs beside its steps",
+                         CALL: "What a run by RK4 costs beside its steps (where a step takes less than 0.1 ms)",
                          }[what], fontsize=10)
         return figure
 
@@ -421,7 +425,7 @@ def _runs(models: Mapping[int, Model], evaluations: Mapping[tuple[int, str], flo
     fixed = best_times({(N, name, k): fixed_steps(models[N], name, k) for N, name in able for k in (1, steps)}, seconds)
     step = {(N, name): (fixed[N, name, steps] - fixed[N, name, 1]) / (steps - 1) for N, name in able}
     return {INTEGRATION: adaptive, FIXED: {(N, name): fixed[N, name, steps] for N, name in able}, STEP: step,
-            CALL: {(N, name): fixed[N, name, 1] - step[N, name] for N, name in able}}
+            CALL: {key: fixed[*key, 1] - step[key] for key in able if step[key] < BESIDE}}
 
 
 def _too_large(method: str, family: str, n: int, N: int) -> bool:

@@ -91,7 +91,7 @@ class Run:
         self._step_places, self._step_rows = (self._step_t.ctypes.data, self._step_y.ctypes.data), rows
         self._atol: Array | float | None = None
         self.compiled_for = 0.0
-        self.budget, self._paced = max(1, 40_000 // max(n, 1)), False
+        self.budget, self._pace = max(1, 40_000 // max(n, 1)), 0.0  # seconds of a step; 0 where nobody knows
         self.address: int = plan.ctypes.data
         self._unit, self._start, self._begin = map(entries.compiled, (kernels.unit, kernels.start, kernels.begin))
         self._prepare, self._steps = map(entries.compiled, (kernels.prepare, kernels.run))
@@ -253,13 +253,13 @@ class Run:
         taken = int(plan[P.ACCEPTED] + plan[P.REJECTED]) - done
         if taken >= self.budget:  # not cut short by a buffer
             self.budget = max(1, int(self.budget * min(4.0, max(0.25, CHUNK_SECONDS / max(seconds, 1e-9)))))
-        self._paced = self._paced or taken * CHUNK_SECONDS >= self.budget * seconds > 0.0
+        self._pace = seconds / taken if taken > 0 else self._pace
         return code
 
     @property
     def short(self) -> int:
         """Steps that are over before anybody has pressed ctrl-C; 0 where that is not known."""
-        return int(SHORT * self.budget) if self._paced and not self.problem.functions else 0
+        return int(SHORT * CHUNK_SECONDS / self._pace) if self._pace > 0.0 and not self.problem.functions else 0
 
     @property
     def rows_of_steps(self) -> int:

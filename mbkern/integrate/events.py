@@ -68,7 +68,7 @@ class Event:
     ('event', 0.592)
     """
 
-    def __init__(self, g: Any, direction: float = 0, terminal: bool | int = False) -> None:
+    def __init__(self, g: Callable[..., float], direction: float = 0, terminal: bool | int = False) -> None:
         name = getattr(g, "__name__", None) or show(g)
         if not is_jitted(g):
             raise StateError(f"event {name}: expected an njit function g(t, q, p), got {type(g).__name__}; it is "

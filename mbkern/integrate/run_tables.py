@@ -8,6 +8,13 @@ from .. import lazy
 from .run_energy import RunEnergy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from .events import EventRecord
 
 
@@ -19,12 +26,12 @@ class RunTables(RunEnergy):
         success: bool
         status: str
         message: str
-        nfev: Any
+        nfev: Any  # int, or None of one state of a batch
         n_accepted: int
         n_rejected: int
         events: list[EventRecord]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame: one row an output, t as its index; needs pandas.
 
         Columns are "q:name" of every coordinate, "u:name" and "p:name" of every dof, and the energies "kinetic",
@@ -40,7 +47,7 @@ class RunTables(RunEnergy):
         """
         return lazy.module("integrate.tables").to_frame(self)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """An xarray Dataset: q (t, coordinate), u and p (t, speed), energies (t), with names, units and how the run
         ended; needs xarray.
 
@@ -75,7 +82,7 @@ class RunTables(RunEnergy):
             "events": [record._asdict() for record in self.events],
         }
 
-    def plot(self, coordinates: Any = None, axes: Any = None) -> Any:
+    def plot(self, coordinates: Sequence[int | str] | None = None, axes: Sequence[Axes] | None = None) -> Figure:
         """Coordinates and change of the energy over time; needs matplotlib.
 
         Parameters

@@ -17,11 +17,11 @@ from mbkern.model.body import UNLIMITED, WORLD, Body, Frame, Limits
 from mbkern.model.checks import Mat3, Vec3
 from mbkern.model.columns import MASS, NOTHING, WIDTH, Columns, Extras
 from mbkern.model.constraint_builder import ConstraintBuilder
-from mbkern.model.joint import Element, Joint, as_joint
+from mbkern.model.joint import Element, Joint, JointLike, as_joint
 from mbkern.model.model import Model
 from mbkern.model.names import joint_names
 from mbkern.model.numbers import row
-from mbkern.model.visual import Visual, visual
+from mbkern.model.visual import Mesh, Visual, visual
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
@@ -74,7 +74,7 @@ class ModelBuilder(ConstraintBuilder):
         self,
         name: str,
         parent: str = WORLD,
-        joint: Joint | Element | Sequence[Any] | None = None,
+        joint: JointLike | None = None,
         mass: float = 0.0,
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
@@ -83,7 +83,7 @@ class ModelBuilder(ConstraintBuilder):
         stiffness: ArrayLike | None = None,
         damping: ArrayLike | None = None,
         rest: ArrayLike | None = None,
-        limits: Sequence[Any] | None = None,
+        limits: Sequence[ArrayLike] | None = None,
         friction: ArrayLike | None = None,
         armature: ArrayLike | None = None,
         check_inertia: bool = True,
@@ -214,7 +214,8 @@ class ModelBuilder(ConstraintBuilder):
         )
         return name
 
-    def add_visual(self, body: str, kind: str, size: ArrayLike | None = None, *, mesh: Any = None, color: Any = None,
+    def add_visual(self, body: str, kind: str, size: ArrayLike | None = None, *, mesh: Mesh | None = None,
+                   color: str | ArrayLike | None = None,
                    position: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike | None = None) -> None:
         """Say what a body looks like: one more shape fixed in it, for pictures and the viewer alone.
 

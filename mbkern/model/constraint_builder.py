@@ -14,9 +14,11 @@ from mbkern.model import checks
 from mbkern.model.checks import Mat3
 from mbkern.model.constraints import LENGTHS, LOOPS, Blade, Constraint, Gear, Loop, Rolling, UserRows
 from mbkern.model.drives import Drive
+from mbkern.model.joint import Axis
 from mbkern.model.user_rows import trial_of_rows
 
 if TYPE_CHECKING:
+    from mbkern.analytic.functions import Constraints
     from mbkern.model.body import Body
 
 WORLD = "world"
@@ -211,8 +213,8 @@ class ConstraintBuilder:
         return name
 
     def add_rolling(self, name: str, body: str, radius: float, kind: str = "disc",
-                    position: ArrayLike = (0.0, 0.0, 0.0), axis: Any = "y", *, tube: float = 0.0, on: str = WORLD,
-                    plane_position: ArrayLike = (0.0, 0.0, 0.0), normal: Any = "z", slips: bool = False) -> str:
+                    position: ArrayLike = (0.0, 0.0, 0.0), axis: Axis = "y", *, tube: float = 0.0, on: str = WORLD,
+                    plane_position: ArrayLike = (0.0, 0.0, 0.0), normal: Axis = "z", slips: bool = False) -> str:
         """Let a wheel or ball roll on a plane without slipping: three rows, contact and no slip in two directions.
 
         Parameters
@@ -271,7 +273,8 @@ class ConstraintBuilder:
         self._constraints[name] = (a, b), lambda i, j: Rolling(name, i, j, *numbers)
         return name
 
-    def add_constraint(self, f: Any, rows: int = 1, *, position: Any = None, name: str | None = None) -> str:
+    def add_constraint(self, f: Callable[..., None] | Constraints, rows: int = 1, *,
+                       position: Callable[..., None] | None = None, name: str | None = None) -> str:
         """Add rows of your own: a(q, t) u + b(q, t) = 0.
 
         Their time derivatives are exact: the function is compiled once more for numbers that carry a rate.
@@ -313,19 +316,19 @@ class ConstraintBuilder:
         >>> b.build().constraints[0].holonomic
         True
         """
-        count = getattr(f, "count", None)
-        if count is not None and hasattr(f, "rate") and hasattr(f, "f"):  # mb.analytic.Constraints
-            f, rows = f.f, count
-        name, who = self._new_name(getattr(f, "__name__", "rows") if name is None else name, "constraint")
+        fill: Any = f
+        if hasattr(f, "count") and hasattr(f, "rate") and hasattr(f, "f"):  # mb.analytic.Constraints
+            fill, rows = f.f, f.count
+        name, who = self._new_name(getattr(fill, "__name__", "rows") if name is None else name, "constraint")
         if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
             raise ModelError(f"{who}: rows: expected how many there are, at least 1, got {checks.show(rows)}")
-        for function, what, form in ((f, "f", "f(t, q, a, b)"), (position, "position", "position(t, q, g)")):
+        for function, what, form in ((fill, "f", "f(t, q, a, b)"), (position, "position", "position(t, q, g)")):
             if function is None and what == "position":
                 continue
             if not hasattr(function, "py_func"):
                 raise ModelError(f"{who}: {what}: expected a function {form} compiled with @numba.njit, got "
                                  f"{checks.show(function)}")
-        made = UserRows(name, f, int(rows), position)
+        made = UserRows(name, fill, int(rows), position)
         self._constraints[name] = (), lambda: made
         return name
 

@@ -379,6 +379,10 @@ class Joint:
         return f"{self.kind} [{', '.join(map(str, self.elements))}]" if self.elements else self.kind
 
 
+#: What stands for a joint: itself, a step, or a list of steps and joints
+JointLike: TypeAlias = Joint | Element | Sequence[Any]
+
+
 def as_joint(value: Any) -> Joint:
     """`value` as a joint: a joint itself, a step, or a list of steps and joints; None is a weld."""
     if isinstance(value, Joint):

@@ -230,7 +230,7 @@ def _of_joint(model: Model, body: int, name: str, value: Any, what: str, count: 
         raise ModelError(f"{what}: expected numbers that are not negative, got {array.min():g} in state "
                          f"{np.argmin(array.min(axis=1))}")
     if name == "stiffness":
-        springless = [k for k, at in enumerate(_own_coordinates(model, body)) if at < 0 and array[:, k].any()]
+        springless = [k for k, at in enumerate(own_coordinates(model, body)) if at < 0 and array[:, k].any()]
         if springless:
             raise ModelError(f"{what}: dof {springless[0] + 1} of its {spec.joint.kind} joint has no coordinate of its "
                              "own that a spring could stretch")
@@ -243,7 +243,7 @@ def _of_joint(model: Model, body: int, name: str, value: Any, what: str, count: 
     return array
 
 
-def _own_coordinates(model: Model, body: int) -> list[int]:
+def own_coordinates(model: Model, body: int) -> list[int]:
     """Of each dof of a joint the place in q that its spring stretches; -1 where there is none."""
     block, first = model.block, int(model.v_offsets[body])
     rows = [int(block[L.AT_COORDINATES]) + (first + k) * L.COORDINATE for k in range(model.body_specs[body].joint.nv)]

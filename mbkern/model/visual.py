@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from mbkern.model.checks import Mat3, Vec3
 
 Kind = Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "mesh"]
 Color = tuple[float, float, float, float]
+#: A file, or vertices (n, 3) and faces (m, 3)
+Mesh: TypeAlias = str | PathLike[str] | tuple[ArrayLike, ArrayLike]
 
 #: What the numbers of `Visual.size` are.
 SIZES: dict[str, tuple[str, ...]] = {

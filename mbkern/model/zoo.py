@@ -8,7 +8,7 @@ can be compared to many digits. The same arguments give the same model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,7 @@ from mbkern.model.closed_zoo import (
     whipple_bicycle,
 )
 from mbkern.model.drives import harmonic
-from mbkern.model.joint import Joint, Step
+from mbkern.model.joint import Joint, JointLike
 from mbkern.model.model import Model
 
 __all__ = ["andrews", "andrews_state", "appell_graph", "binary_tree", "box_with_panels", "bricard", "carousel", "chain",
@@ -47,8 +47,6 @@ __all__ = ["andrews", "andrews_state", "appell_graph", "binary_tree", "box_with_
 def __dir__() -> list[str]:
     return __all__
 
-
-JointLike: TypeAlias = Joint | Step | Sequence[Any]
 
 _HINGE = j.revolute("z")
 

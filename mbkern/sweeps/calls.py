@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import inputs
-from ..errors import MethodError, StateError
+from ..errors import MethodError, NotEnoughMemoryError, StateError
 from ..inputs import Array
+from ..integrate import memory
 from ..model.checks import show
 from .kernels import checked, motion
 from .records import Records, check, fault
 
 #: Names of methods and what they are to the compiled code.
 METHODS = {"emh-ldl": checked.LDL, "emh-lu": checked.LU, "dah": checked.REDUCED}
-_NONE = np.empty(0)
+MANY = 10_000_000  # numbers: to ask the system for its memory takes as long as a short sweep
+_NONE, _NOWHERE = np.empty(0), np.empty(0, np.int64)
 
 
 class Motion(NamedTuple):
@@ -70,11 +72,11 @@ def rhs(blocks: Records, p: ArrayLike, tau: ArrayLike | None = None, method: str
     True
     """
     blocks, number = check(blocks), _number(method)
-    (n, size), N = checked.sizes(blocks, number), blocks.shape[0]
+    (n, size), N = _sizes(blocks, number), blocks.shape[0]
     p = _vector(p, "p", n)
     tau = _NONE if tau is None else _vector(tau, "tau", n)
     out = np.empty(2 * n + 12 * N)
-    code, body = checked.rhs(number, blocks, p, tau, out, np.empty(size))
+    code, body = checked.rhs(number, blocks, p, tau, out, _memory(size))
     if code != checked.FINE:
         raise _fault(blocks, int(code), int(body), p, tau)
     return Motion(out[:n], out[n:2 * n], out[2 * n:2 * n + 6 * N].reshape(N, 6), out[2 * n + 6 * N:].reshape(N, 6))
@@ -104,7 +106,7 @@ def momenta(blocks: Records, qdot: ArrayLike) -> tuple[Array, Array, Array]:
     True
     """
     blocks = check(blocks)
-    (n, _), N = checked.sizes(blocks, checked.LDL), blocks.shape[0]
+    (n, _), N = _sizes(blocks, checked.LDL), blocks.shape[0]
     qdot = _finite(_vector(qdot, "qdot", n), "qdot")
     p, v, mu = np.empty(n), np.empty((N, 6)), np.empty((N, 6))
     motion.momenta(blocks, qdot, p, v, mu)
@@ -128,7 +130,22 @@ def work(blocks: Records, method: str = "emh-ldl") -> Array:
     >>> mb.sweeps.work(mb.sweeps.zeros(3)).ndim
     1
     """
-    return np.empty(checked.sizes(check(blocks), _number(method))[1])
+    return _memory(_sizes(check(blocks), _number(method))[1])
+
+
+def _sizes(blocks: Records, number: int) -> tuple[int, int]:
+    """Number of dofs, and of numbers that the workspace needs."""
+    along = np.empty(len(blocks), np.int64) if number == checked.REDUCED else _NOWHERE
+    return checked.sizes(blocks, number, along)
+
+
+def _memory(size: int) -> Array:
+    """So many numbers, if there is room for them."""
+    if size > MANY and memory.exceeded_by(8.0 * size):
+        raise NotEnoughMemoryError(f"method: it needs {memory.gigabytes(8.0 * size)} for a tree of this shape, the "
+                                   f"limit is {memory.gigabytes(memory.limit())} (a part of the memory that is free); "
+                                   "\"emh-ldl\" needs little for every tree")
+    return np.empty(size)
 
 
 def _number(method: Any) -> int:

@@ -20,12 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import StateError
+from ..errors import NotEnoughMemoryError, StateError
 from ..inputs import Array, real_array
+from ..integrate import memory
 from ..model.checks import show
 from .calls import momenta
 from .kernels import checked
 from .records import Records, check, fault
+
+COPIES = 9  # of a (6N, 6N) matrix: S, T, M, Phi and Psi, the unit matrix and what an inverse takes for a while
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,11 @@ def operators(blocks: Records) -> Operators:
     N, dofs = len(blocks), blocks["dofs"].tolist()
     ends = np.cumsum([0, *dofs])
     n = int(ends[-1])
+    needed = 8.0 * (COPIES * (6 * N)**2 + 4 * 6 * N * n)
+    if memory.exceeded_by(needed):
+        raise NotEnoughMemoryError(f"blocks: the dense matrices of {N} bodies need {memory.gigabytes(needed)}, the "
+                                   f"limit is {memory.gigabytes(memory.limit())} (a part of the memory that is free); "
+                                   "rhs and momenta need none of them")
     rows = [slice(6 * i, 6 * i + 6) for i in range(N)]
     columns = [slice(int(ends[i]), int(ends[i + 1])) for i in range(N)]
     A, M, K, R = np.zeros((6 * N, n)), np.zeros((6 * N, 6 * N)), np.zeros((6 * N, n)), np.zeros((n, n))

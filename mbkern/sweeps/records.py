@@ -118,8 +118,8 @@ def fault(blocks: Records, code: int, body: int) -> ModelError | StateError:
     """The error that a code of the compiled check stands for."""
     where, row = f"blocks[{body}]", blocks[max(body, 0)]
     if code == checked.BAD_PARENT:
-        return ModelError(f"{where}: its parent is {row['parent']}, expected -1 (the ground) or a body before it, "
-                          f"0 to {body - 1}: sort the bodies so that parents come first")
+        others = f" or a body before it, 0 to {body - 1}: sort the bodies so that parents come first" if body else ""
+        return ModelError(f"{where}: its parent is {row['parent']}, expected -1 (the ground){others}")
     if code == checked.BAD_DOFS:
         return ModelError(f"{where}: dofs = {row['dofs']}, expected 0 to 6")
     if code == checked.NOT_FINITE:
@@ -139,11 +139,25 @@ def fault(blocks: Records, code: int, body: int) -> ModelError | StateError:
         return ModelError(f"{where}: the diagonal of M and r must not be negative, got {show(np.diag(row['M']))} and "
                           f"{show(row['r'][:row['dofs']])}")
     if code == checked.SINGULAR:
+        for beyond in _branch(blocks, body):
+            lowest, *_, highest = np.linalg.eigvalsh(blocks["M"][beyond]).tolist()
+            if lowest < -checked.TOLERANCE * highest:
+                return ModelError(f"blocks[{beyond}]: M is no inertia: some motion would have negative kinetic energy "
+                                  f"(its least eigenvalue is {lowest:.6g}, its largest {highest:.6g})")
         return SingularInertiaError(
             f"{where}: A^T M* A of its joint ({row['dofs']} dofs) is singular to rounding: some motion of it moves no "
             "mass, or columns of A are linearly dependent; give the body or one beyond it mass or inertia there, or "
             "its joint armature r", f"blocks[{body}]", f"{row['dofs']} dofs")
     return StateError("the result is not finite: speeds, momenta or forces are too large for these records")
+
+
+def _branch(blocks: Records, body: int) -> list[int]:
+    """A body and all bodies beyond it."""
+    branch = {body: True}
+    for i, parent in enumerate(blocks["parent"][body + 1:].tolist(), body + 1):
+        if parent in branch:
+            branch[i] = True
+    return list(branch)
 
 
 def _not_finite(row: Any) -> str:

@@ -82,7 +82,7 @@ class Tape:
         self.problem, self.method = problem_of(system, wrenches=wrenches), method
         self.frame, self.n, self.nv = self.problem.alive, self.problem.size, system.model.nv
         stages = method.stages if method.kind == P.GAUSS else EXPLICIT_STAGES[method.kind]
-        self.row = self.n * (1 + stages)
+        self.row = max(1, self.n) * (1 + stages)
         self.desk = Desk(system.model, self.frame, slots=method.stages if method.kind == P.GAUSS else 1, gradient=True,
                          wrenches=wrenches)
         self.run = Run(self.problem, method)

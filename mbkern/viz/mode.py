@@ -14,8 +14,11 @@ from ..model.checks import number, show, whole
 from .picture import film, film_kind
 
 if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+
     from ..derivatives import Modes
     from ..system import System
+    from .viewer import Viewer
 
 PICTURES = 36  # of a swing
 FPS = 24
@@ -24,7 +27,7 @@ MOST_SWINGS = 1000
 
 def animate_mode(system: System, q: ArrayLike, modes: Modes, k: int = 0, out: str | PathLike[str] | None = None, *,
                  amplitude: float = 0.3, swings: int = 2, dpi: int = 100, frames: bool = False, com: bool = True,
-                 view: tuple[float, float] = (18.0, -58.0)) -> Any:
+                 view: tuple[float, float] = (18.0, -58.0)) -> FuncAnimation | Viewer:
     """A film of one mode of vibration, slowed down or sped up to 1.5 s a swing.
 
     Every dof moves by the real part of amplitude shape exp(i phase): dofs out of phase pass one after the other. What

@@ -20,7 +20,11 @@ from . import scene as scenes
 from .scene import COLORS, Array, Scene, Shape
 
 if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
+
     from ..integrate.solution import Solution
+    from .viewer import Viewer
 
 SEGMENTS = 14  # faces around a capsule
 CAP_RINGS = 3  # rings of a half sphere
@@ -32,8 +36,9 @@ MOST_DOTS = 5_000  # an inch
 TRIANGLES = 16_000  # of all meshes: matplotlib sorts and paints them one by one
 
 
-def draw(model: Model, q: ArrayLike | None = None, t: float = 0.0, *, axes: Any = None, frames: bool = False,
-         com: bool = True, names: bool = False, legend: bool = True, view: tuple[float, float] = (18.0, -58.0)) -> Any:
+def draw(model: Model, q: ArrayLike | None = None, t: float = 0.0, *, axes: Axes3D | None = None,
+         frames: bool = False, com: bool = True, names: bool = False, legend: bool = True,
+         view: tuple[float, float] = (18.0, -58.0)) -> Axes3D:
     """Draw the machine in one configuration: its visual shapes or solids of its inertia, joint axes, centres of mass.
 
     Joints and centres of mass are drawn of machines without visual shapes, whose covers would hide them.
@@ -81,7 +86,7 @@ def draw(model: Model, q: ArrayLike | None = None, t: float = 0.0, *, axes: Any 
 
 def animate(solution: Solution, out: str | PathLike[str] | None = None, *, fps: int = FRAMES_PER_SECOND,
             speed: float = 1.0, dpi: int = 100, frames: bool = False, com: bool = True,
-            view: tuple[float, float] = (18.0, -58.0)) -> Any:
+            view: tuple[float, float] = (18.0, -58.0)) -> FuncAnimation | Viewer:
     """A film of a solution.
 
     Parameters

@@ -28,6 +28,9 @@ Kind = Literal["capsule", "cylinder", "box", "sphere", "ellipsoid", "mesh"]
 THICKNESS = 0.06
 #: A machine that sinks by more than this many times its size falls; the floor then stays at its start.
 FALL = 2.5
+#: A solid is a bar if its length is so many radii. Hung up at an end it is twice as long as the way to its middle, and
+#: may be somewhat longer than that; larger ones have an inertia that somebody made up.
+SLENDER, LONGEST_BAR = 8.0, 2.5
 #: States that are looked at to find out where the machine gets to.
 SAMPLES = 150
 #: What a rotation, a translation, a quaternion, a centre of mass and the ground are painted in.
@@ -163,7 +166,7 @@ def build(model: Model, q: Array, t: Array, triangles: int) -> Scene:
     _add_visuals(scene, triangles)
     points = _ends(model)
     lengths = [float(np.linalg.norm(point)) for ends in points for point in ends]
-    lengths = [length for length in lengths if length > 0.0]
+    lengths = [length for length in lengths if length > 0.0] or _extents(model)
     scene.length = float(np.median(lengths)) if lengths else 0.3
     joints = np.concatenate([(r[0, i] + points[i] @ R[0, i].T) for i in range(model.n_bodies)]) @ scene.up.T
     first = scene.reach(np.array([0]))[0] if scene.shapes else joints
@@ -389,9 +392,17 @@ def _add_solid(scene: Scene, i: int, body: Body, radius: float, bare: bool) -> N
     if solid is None or extent < 3.0 * radius:
         scene.shapes.append(_ball(i, np.array(body.com), 1.6 * radius, "body", color, i))
         return
-    shrink = min(1.0, scene.size / extent)
-    size = tuple(max(x * shrink, 0.3 * radius) for x in solid.size)  # a plate has a thickness that can be seen
+    bar = solid.kind == "cylinder" and solid.size[1] > SLENDER * solid.size[0]
+    shrink = min(1.0, (LONGEST_BAR if bar else 1.0) * scene.size / extent)
+    thinnest = radius if bar else 0.3 * radius  # as thick as the rod from the joint; a plate that can be seen
+    size = tuple(max(x * shrink, thinnest) for x in solid.size)
     scene.shapes.append(Shape(solid.kind, size, i, np.array(body.com), np.array(solid.rotation), "body", color, i))
+
+
+def _extents(model: Model) -> list[float]:
+    """Lengths of the solids of all bodies."""
+    solids = [equivalent(body.mass, body.inertia) for body in model.body_specs]
+    return [2.0 * float(half_extent(solid.kind, solid.size).max()) for solid in solids if solid is not None]
 
 
 def _add_rods(scene: Scene, i: int, points: Array, radius: float) -> None:

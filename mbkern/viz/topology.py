@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,15 @@ from ..model.checks import flag, show
 from ..model.model import Model
 from .picture import _matplotlib
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 #: Fill of a node by the dofs of its joint, 0 to 6.
 SHADES = ("#e5e7eb", "#cfe3f7", "#b5d3f2", "#93bfe9", "#6ea6dc", "#4a8acb", "#2e6db4")
 MOST_BODIES = 400
 
 
-def plot_tree(model: Model, *, axes: Any = None, names: bool | None = None) -> Any:
+def plot_tree(model: Model, *, axes: Axes | None = None, names: bool | None = None) -> Axes:
     """Draw the topology: a node a body, an edge a joint with its kind and dofs.
 
     Parameters

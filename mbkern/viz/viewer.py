@@ -42,6 +42,8 @@ MOST_TRIANGLES = 200_000
 MOST_STATES = 3000
 MOST_TRAILS = 12
 NOTEBOOK_HEIGHT = 620
+#: Room around machines whose joints are drawn, as part of their size.
+JOINTS = 0.04
 #: The camera follows a machine whose way is longer than this many times its size.
 FAR = 2.5
 
@@ -271,7 +273,7 @@ def _data(runs: list[_Run], title: str | None, autoplay: bool, theme: str, layou
     built: dict[int, Scene] = {}
     for k, run in enumerate(runs):
         built[k] = scenes.build(run.model, run.q, run.t, MOST_TRIANGLES // (1 if same else len(runs)))
-    views = [_view(scene) for scene in built.values()]
+    views = [_view(scene) if scene.model.visuals else _with_joints(_view(scene)) for scene in built.values()]
     offsets = [np.zeros(3)] * len(runs) if ghosts else _side_by_side(views)
     parts: list[Part] = []
     machines = []
@@ -392,6 +394,13 @@ def _view(scene: Scene) -> tuple[Array, Array, bool]:
     if np.linalg.norm(high - low) <= FAR * max(float(np.linalg.norm(first_high - first_low)), scene.length):
         return low, high, False
     return first_low, first_high, True
+
+
+def _with_joints(view: tuple[Array, Array, bool]) -> tuple[Array, Array, bool]:
+    """Room for joints and feet, which stand out a little."""
+    low, high, follow = view
+    room = JOINTS * float(np.linalg.norm(high - low))
+    return low - room, high + room, follow
 
 
 def _side_by_side(views: list[tuple[Array, Array, bool]]) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..core import constants as L
 from ..errors import MbkernError
 from ..inputs import Array
 from ..operations import OPERATIONS
+from ..signatures import Load
 from ..waits import task
 from . import places
 
@@ -43,7 +45,8 @@ class Frame:
     A frame holds all that the addresses in it need, so it may outlive its System.
     """
 
-    def __init__(self, system: System, tau: Any = None, wrench: Any = None, wrenches: bool = True) -> None:
+    def __init__(self, system: System, tau: Load | None = None, wrench: Load | None = None,
+                 wrenches: bool = True) -> None:
         block, model = system.block, system.model
         at = block.size + system.binding.work_size
         self.array: Array = np.zeros(at + places.loads_size(block))
@@ -79,7 +82,7 @@ class Frame:
         self.reveal = calls.reveal.address
         self.settle = 0 if gauge == "keep" else calls.settle.address if project else self.reveal
 
-    def load(self, tau: Any = None, wrench: Any = None) -> None:
+    def load(self, tau: Load | None = None, wrench: Load | None = None) -> None:
         """Let these act: None, numbers, or njit functions. The frame has no loads yet."""
         at, model = int(self.array[L.AT_LOADS]), self.model
         if tau is not None:
@@ -112,7 +115,7 @@ class Frame:
         self.functions[what] = f
         self._alive.append(callback)
 
-    def load_of_state(self, tau: Any, i: int) -> None:
+    def load_of_state(self, tau: Callable[..., object], i: int) -> None:
         """Let the joint forces of an njit function f(t, q, p, out, i) act, as those of state i of a batch."""
         self.know_momenta()
         callback, data = compiled_load(tau, "tau", numbered=True), np.array([self.user, i])

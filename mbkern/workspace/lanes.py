@@ -72,9 +72,14 @@ def lend(pool: list[tuple[Array, NDArray[np.int64]]], size: int, threads: int) -
             return buffers, job
     except IndexError:
         pass
-    size += B_ARGUMENTS
-    size += -size % (LINE // (8 * LANES))
+    size = buffer_size(size)
     return lanes(threads * size).reshape(threads, size, LANES), np.zeros(JOB + 2 * threads, np.int64)
+
+
+def buffer_size(size: int) -> int:
+    """Numbers of lanes of the buffer of one thread, with arguments and workspace of that size, in whole cache lines."""
+    size += B_ARGUMENTS
+    return size + -size % (LINE // (8 * LANES))
 
 
 def own_block(system: System, threads: int = 1) -> Array:

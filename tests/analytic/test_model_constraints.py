@@ -31,6 +31,20 @@ def test_accelerations_and_multipliers_are_those_of_the_model(formulation, model
     np.testing.assert_allclose(other.multipliers(q, u), system.constraint_forces(q, system.momenta(q, u)), atol=1e-8)
 
 
+@pytest.mark.parametrize(("model", "kane", "reduced"), [
+    (mb.zoo.four_bar(), 1, 1), (mb.zoo.bricard(), 1, 1), (sleigh_with_gear(), 2, 2)], ids=["loop", "redundant", "gear"])
+def test_equations_are_counted_with_the_constraints_of_the_model(model, kane, reduced):
+    system = mb.System(model)
+    counts = mb.analytic.count_equations(system)
+    assert (counts["Lagrange"], counts["Kane"], counts["reduced Volterra"]) == (model.nv, kane, reduced)
+    assert mb.analytic.Kane(system).n_equations == kane
+    report = mb.analytic.ignorable(system)
+    assert not report.found
+    if "theta" in report.others:  # position and heading would be ignorable without the blade and the gear
+        assert [report.others[name].split(" contains")[0] for name in ("x", "y", "wheel")] == [
+            "constraint 0", "constraint 0", "constraint 1"]
+
+
 def test_redundant_rows_are_left_out():
     system = mb.System(mb.zoo.bricard())
     kane = mb.analytic.Kane(system)

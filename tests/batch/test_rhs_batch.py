@@ -241,7 +241,7 @@ def test_threads_really_work_at_once_and_tell_their_errors():
     """Two workers meet at a barrier: that takes two threads. What one raises, the caller gets."""
     import threading
 
-    barrier = threading.Barrier(2, timeout=20)
+    barrier = threading.Barrier(2, timeout=300)
     thread_pool.run(lambda: barrier.wait() and None, 2)
 
     def fail():

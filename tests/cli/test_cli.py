@@ -85,7 +85,7 @@ def test_model_file_and_outputs(here, capsys):
                        "hamiltonian"]
     table = np.array(rows[1:], float)
     assert np.array_equal(table[:, 1:4], data["q"]) and np.array_equal(table[:, -1], data["hamiltonian"])
-    direct = mb.System(model).simulate(np.zeros(3), np.zeros(3), (0.0, 0.5), t_eval=data["t"], rtol=1e-6, atol=1e-8)
+    direct = mb.System(model).simulate(np.zeros(3), np.zeros(3), (0.0, 0.5), t_eval=data["t"])
     assert np.array_equal(direct.q, data["q"])
 
 
@@ -97,6 +97,7 @@ def test_model_file_and_outputs(here, capsys):
     ("chain:2 --output motion.txt", ".npz"), ("chain:2 --frames 1", "frames"),
     ("chain:2 --time 0.01 --output none/such/folder.npz", "folder"), ("chain:2 --seed -1", "at least 0"),
     ("chain:2 --frames 1e11", "at most 10000000"), ("chain:2 --frames 100000000000", "at most 10000000"),
+    ("chain:2 --limits soft", "no joint of this machine has limits"), ("chain:2 --friction", "has dry friction"),
     ("chain:99999999999999999999", "at most 1000000 bodies"), ("star:99999:99999", "at most 1000000 bodies"),
 ])
 def test_errors_are_one_line(here, capsys, words, expected):
@@ -155,7 +156,7 @@ def test_names_of_any_letters(here, capsys):
         assert next(csv.reader(file))[1:3] == ['q:the "big", one', "q:Stütze ∂"]
     env = os.environ | {"PYTHONPATH": str(Path(mb.__file__).parents[1]), "PYTHONIOENCODING": "ascii"}
     run = subprocess.run([sys.executable, "-m", "mbkern", "info", "machine.json"], env=env, capture_output=True,
-                         text=True, timeout=120)
+                         text=True, timeout=300)
     assert run.returncode == 0 and "St\\xfctze \\u2202" in run.stdout
 
 
@@ -166,7 +167,7 @@ def test_a_reader_that_goes_is_no_error():
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         process.stdout.close()
-        assert process.stderr.read() == "" and process.wait(120) == 141
+        assert process.stderr.read() == "" and process.wait(300) == 141
 
 
 def test_a_run_that_fails(here, capsys):

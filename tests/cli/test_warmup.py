@@ -95,17 +95,17 @@ def test_ctrl_c_ends_it_at_once(tmp_path):
     command = [sys.executable, "-m", "mbkern", "warmup", "rhs_batch", "--model", "pipelayer", "--jobs", "1"]
     running = subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, stderr=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
-    children, deadline = Path(f"/proc/{running.pid}/task/{running.pid}/children"), time.monotonic() + 60.0
+    children, deadline = Path(f"/proc/{running.pid}/task/{running.pid}/children"), time.monotonic() + 300.0
     while len(children.read_text().split()) < 2 and time.monotonic() < deadline:  # one compiles, one tracks resources
         time.sleep(0.05)
     others = children.read_text().split()
     time.sleep(1.0)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does it: to all of them
-    begin = time.monotonic()
-    _, said = running.communicate(timeout=30)
+    _, said = running.communicate(timeout=300)
     assert (running.returncode, said) == (130, "")
-    assert time.monotonic() - begin < 10.0  # the compilation alone takes longer
-    while any(map(runs, others)) and time.monotonic() - begin < 20.0:  # they notice that nobody is there
+    assert len(list(tmp_path.rglob("*.nbc"))) < 2  # what a finished compilation leaves
+    deadline = time.monotonic() + 300.0
+    while any(map(runs, others)) and time.monotonic() < deadline:  # they notice that nobody is there
         time.sleep(0.05)
     assert len(others) == 2 and not any(map(runs, others))
 

@@ -1,14 +1,11 @@
 """Batches of runs with constraints: each trajectory is that of `simulate`."""
 
-import os
 import re
-import signal
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
+from interrupts import ctrl_c
 from numba import njit
 
 import mbkern as mb
@@ -82,10 +79,8 @@ def test_a_function_that_raises_is_named_with_its_state(four_bar, states):
 def test_ctrl_c_ends_a_state_in_the_middle(four_bar, states):
     """In any thread: only the main one sees ctrl-C. To the end of one state it would be a day."""
     Q, P = states
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begin = time.perf_counter()
-    batch = four_bar.simulate_batch(Q, P, (0.0, 1e9), reduce="final", threads=2)
-    assert time.perf_counter() - begin < 30.0
+    with ctrl_c(0.5):
+        batch = four_bar.simulate_batch(Q, P, (0.0, 1e9), reduce="final", threads=2)
     assert "interrupted" in batch.message(0) and not batch.success
 
 

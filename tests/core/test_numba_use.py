@@ -22,7 +22,7 @@ PRIVATE = PACKAGE / "core" / "numba_internals.py"
 # examples build their code with cgutils and llvmlite.ir; and its "Event API". llvmlite's own manual describes its
 # binding to LLVM.
 PUBLIC = {
-    "numba": {"types", "njit", "cfunc", "carray", "config"},
+    "numba": {"types", "njit", "cfunc", "carray", "config", "NumbaError", "TypingError"},
     "numba.extending": {"intrinsic", "is_jitted", "lower_builtin", "lower_cast", "models", "overload",
                         "overload_attribute", "register_model", "type_callable"},
     "numba.core": {"cgutils", "event"},

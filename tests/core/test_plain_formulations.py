@@ -8,7 +8,9 @@ here; nothing is compiled.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,8 @@ class Case:
     work: bool = False
     own: bool = False  # M and h are functions of the user; M depends on the last coordinate
     rates_apart: bool = False  # rates of constraints and quasi-velocities come from functions of their own
+    constant_force: bool = False  # Q are numbers, no function
+    units: bool = False  # the single numbers are ones
     seed: int = 0
     u: np.ndarray = field(init=False)
 
@@ -66,7 +70,7 @@ class Case:
                 size=(self.nu, len(free) if self.triangular else m))
             for i in self.singles:
                 self.Y[i] = 0.0
-                self.Y[i, free[i]] = rng.uniform(0.5, 2.0) * (-1.0) ** i
+                self.Y[i, free[i]] = 1.0 if self.units else rng.uniform(0.5, 2.0) * (-1.0) ** i
         self.q = np.concatenate([np.zeros(3), np.array([0.8, 0.1, -0.5, 0.3]) / np.sqrt(0.99), rng.normal(size=m - 6)
                                  ]) if self.free else rng.normal(size=m)
         self.axes = rotation(*self.q[3:7]) if self.free else None
@@ -127,6 +131,9 @@ class Case:
         frame[L.R], frame[L.S], frame[L.THRESHOLD], frame[L.HAS_WORK] = r, s, 1e-12, self.work
         frame[L.MASS_CALL], frame[L.BIAS_CALL], frame[L.FORCE_CALL] = MASS, BIAS, FORCE
         frame[L.CONSTRAINT_CALL] = ROWS if r else 0
+        if self.constant_force:
+            frame[L.FORCE_CALL] = 0
+            view(frame, L.AT_Q, m)[:] = self.Q
         frame[L.SOLVE_CALL] = SOLVE if self.large else 0
         frame[L.OWN_DYNAMICS] = self.own
         if self.rates_apart:
@@ -174,7 +181,10 @@ def rotation(w, x, y, z):
 def computed(monkeypatch):
     """compute(case): code, v, qdot, rates."""
     def compute(case, change=None):
-        frame = case.frame()
+        frame, speeds = case.frame(), None
+        with suppress(np.linalg.LinAlgError):
+            speeds = case.speeds()
+        frame[L.SELF], frame[L.QUASI_SIZE] = frame.ctypes.data, frame.size
         if change:
             change(frame)
 
@@ -189,10 +199,14 @@ def computed(monkeypatch):
                 RATES_OF_SPEEDS: lambda: np.concatenate([case.Y.ravel(), case.Z, case.rate_Y]),
                 SOLVE: lambda: np.linalg.solve(case.M, v.reshape(-1, case.m).T).T.ravel()}
             given = answers[address]()
-            if case.rates_apart and address == ROWS:
+            # whether these are the speeds that rates are to be taken at
+            known = speeds is not None and v.shape == speeds.shape and np.allclose(v, speeds, rtol=1e-6)
+            if address == ROWS and (case.rates_apart or not known):
                 given[-case.r:] = np.nan
-            if case.rates_apart and address == SPEEDS:
+            if address == SPEEDS and (case.rates_apart or not known):
                 given[-case.nu:] = np.nan
+            if address in (RATES_OF_ROWS, RATES_OF_SPEEDS, BIAS, FORCE):
+                assert known
             out[:given.size] = given
 
         connect(monkeypatch, call)
@@ -209,11 +223,13 @@ CASES = {
     "Lagrange, large": Case(L.LAGRANGE, r=2, large=True), "Lagrange, work": Case(L.LAGRANGE, r=1, work=True),
     "Maggi": Case(L.MAGGI, r=2, selected=(5, 0, 3, 1)), "Maggi, any Y": Case(L.MAGGI, r=2),
     "Maggi, large": Case(L.MAGGI, r=2, large=True), "Kane": Case(L.KANE, r=2), "Kane, free": Case(L.KANE),
-    "Kane, work": Case(L.KANE, r=1, work=True),
+    "Kane, work": Case(L.KANE, r=1, work=True), "Kane, constant force": Case(L.KANE, r=1, constant_force=True),
+    "Kane, ones": Case(L.KANE, r=2, singles=(0, 1, 2, 3), units=True),
     "Kane, speeds": Case(L.KANE, r=2, selected=(4, 0, 5, 2)), "Kane, large": Case(L.KANE, r=2, large=True),
     "Kane, speeds, large": Case(L.KANE, r=2, selected=(4, 0, 5, 2), large=True),
     "Kane, triangular": Case(L.KANE, triangular=True, singles=(1, 4)),
     "Kane, triangular, 3 rows": Case(L.KANE, triangular=True, singles=(0, 2, 5)),
+    "Kane, triangular, only single numbers": Case(L.KANE, triangular=True, singles=(0, 1, 2, 3, 4, 5)),
     "Kane, triangular, large": Case(L.KANE, triangular=True, singles=(1, 4), large=True),
     "Maggi, rates apart": Case(L.MAGGI, r=2, rates_apart=True),
     "Kane, rates apart": Case(L.KANE, r=2, rates_apart=True),
@@ -242,8 +258,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_rates_are_those_of_one_dense_solve(name, computed):
     case = CASES[name]
-    code, v, qdot, rates, _ = computed(case)
-    assert code == 0
+    code, v, qdot, rates, frame = computed(case)
+    assert code == 0 and frame[L.NOW_TRIANGULAR] == case.triangular
     n = case.u.size
     assert_close(v, case.speeds(), 1e-12, "speeds")
     assert_close(qdot, v, 0.0, "qdot")
@@ -264,17 +280,101 @@ def test_the_condition_of_S_is_that_of_bauer_and_skeel(name, computed):
         assert frame[L.SIGN] == np.sign(np.linalg.det(S))
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if "triangular" in name and not CASES[name].selected])
+def test_the_sign_of_Y(name, computed):
+    """That of the single numbers times that of the determinant of the rest, whose rows have units of their own."""
+    case = CASES[name]
+    *_, frame = computed(case)
+    free = [j for j in range(case.m) if j not in case.ignored]
+    rows, columns = ([i for i in range(case.nu) if i not in case.singles],
+                     [free[i] for i in range(case.nu) if i not in case.singles])
+    sign = np.prod([np.sign(case.Y[i, free[i]]) for i in case.singles])
+    assert frame[L.SIGN] == sign * np.sign(np.linalg.det(case.Y[np.ix_(rows, columns)]))
+    assert frame[L.RCOND] <= 1.0 and (rows or frame[L.RCOND] == 1.0)
+
+
+def test_places_of_the_header_are_different():
+    source = Path(QUASI.__file__).with_name("quasi_layout.py").read_text()
+    header = source.partition("# ---- header ----")[2].partition("QUASI_HEADER")[0]
+    left = [line.partition(" = ")[0].split(", ") for line in header.splitlines() if " = " in line and line[0] != "#"]
+    names = {name for some in left for name in some} - {"IN_PLACE", "BEGINS"}
+    assert sorted(getattr(L, name) for name in names) == list(range(L.QUASI_HEADER))
+
+
+@pytest.mark.parametrize("name", ["Lagrange, work", "Kane", "Volterra, triangular"])
+def test_right_hand_sides_as_c_functions(name, computed):
+    """q and what follows it in one array; NaN where there is an error, which stays in the frame."""
+    case = CASES[name]
+    _, _, qdot, rates, frame = computed(case)
+    y, slope = np.concatenate([case.q, case.u, np.zeros(int(case.work))]), np.full(case.q.size + rates.size, 7.0)
+
+    def call():
+        QUASI.ode_quasi(T, y.ctypes.data, slope.ctypes.data, frame.ctypes.data)
+        return int(frame[L.QUASI_STATUS])
+
+    assert call() == 0 and np.array_equal(slope, [*qdot, *rates])
+    before = case.Q.copy()
+    try:
+        case.Q[0] = 1e301 * case.M.max()
+        case.Q[list(case.ignored)] = 0.0
+        assert call() == plain.load("checks").NOT_FINITE and np.isnan(slope).all()
+    finally:
+        case.Q[:] = before
+    y[-1 - case.work] = np.nan
+    assert call() == plain.load("checks").BAD_Q and np.isnan(slope).all()
+
+
+@pytest.mark.parametrize("name", ["Kane", "Volterra, triangular", "Volterra, triangular, in place"])
+def test_speeds_along_a_run(name, computed):
+    """With the condition of all of S, whatever is solved otherwise; NaN where it is singular."""
+    case = CASES[name]
+    *_, frame = computed(case)
+    kept, y = frame[L.TRIANGULAR], np.tile([*case.q, *case.u], (2, 1))
+    S = np.vstack([case.Y, *([case.momentum_rows()[0]] if case.ignored else []), case.a])
+    skeel = (np.abs(np.linalg.inv(S)) @ np.abs(S).sum(axis=1)).max()
+    out, rcond, before = np.full((2, case.m), np.nan), np.full(2, np.nan), case.Y.copy()
+    assert QUASI.speeds_along(frame, np.full(2, T), y, out, rcond) == 0 and frame[L.TRIANGULAR] == kept
+    assert_close(out, np.tile(case.speeds(), (2, 1)), 1e-12, "speeds")
+    assert rcond == pytest.approx(1.0 / skeel, rel=1e-9)
+    try:
+        case.Y[-1] = case.Y[0]
+        assert QUASI.speeds_along(frame, np.full(2, T), y, out, rcond) == 0 and frame[L.TRIANGULAR] == kept
+        assert np.isnan(out).all() and (rcond < 1e-12).all()
+    finally:
+        case.Y[:] = before
+
+
+@pytest.mark.parametrize("constraint", [False, True])
+def test_a_quaternion_that_is_not_of_length_one_makes_forces_along_its_axes_uncertain(constraint, computed):
+    """Four times as much of the force as the square of its length is wrong."""
+    case, kernels = CASES["Volterra, free joint, constraints"], MODULES["_ignored"]
+    *_, frame = computed(case)
+    frame[L.S], wrong, first = 1, 1e-3, 2  # the other two positions may be acted on
+    view(frame, L.AT_IGNORABLE, L.IGNORABLE)[0] = first
+    q = case.q.copy()
+    q[3:7] *= np.sqrt(1.0 + wrong)
+    Q, a = view(frame, L.AT_Q, case.m), view(frame, L.AT_A, 2 * case.m)
+    for much, acts in ((0.5, False), (0.9, False), (1.1, True)):
+        x = np.cross(case.axes[0], [0.3, 0.5, 0.7])
+        x += much * 4.0 * wrong * np.abs(x).max() / (1.0 + wrong) * case.axes[0]
+        for array, of_it in ((Q, not constraint), (a, constraint)):
+            array[:] = 0.0
+            array[array.size - case.m + first:][:3] = of_it * x  # of the second constraint
+        code = kernels.acts_on_ignored(frame, T, q)
+        assert code == (0 if not acts else L.CONSTRAINT_ACTS if constraint else L.FORCE_ACTS)
+
+
 @pytest.mark.parametrize("name", ["Volterra", "Volterra, free joint", "Volterra, triangular, free joint"])
-@pytest.mark.parametrize("k", [0, 1])
-def test_a_force_along_an_ignored_coordinate_is_seen(name, k, computed):
+@pytest.mark.parametrize("k, value", [(0, 1.0), (1, 1e-3)])
+def test_a_force_along_an_ignored_coordinate_is_seen(name, k, value, computed):
     case = CASES[name]
     before = case.Q.copy()
     try:
-        case.Q[list(case.ignored)] = 1e-3 * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
+        case.Q[list(case.ignored)] = value * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
         code, *_, frame = computed(case)
         assert (code, frame[L.ACTED_ON], frame[L.ACTED_BY]) == (L.FORCE_ACTS, k, -1)
-        assert frame[L.ACTED] == pytest.approx(1e-3, rel=1e-12)
-        case.Q[list(case.ignored)] *= 1e-14
+        assert frame[L.ACTED] == pytest.approx(value, rel=1e-12)
+        case.Q[list(case.ignored)] *= 1e-17
         assert computed(case)[0] == 0
     finally:
         case.Q[:] = before
@@ -283,7 +383,7 @@ def test_a_force_along_an_ignored_coordinate_is_seen(name, k, computed):
 @pytest.mark.parametrize("name", ["Volterra", "Volterra, free joint"])
 def test_forces_are_measured_by_those_at_work(name, computed):
     """|Q| + |h| + |p| |v| without ignored speeds, and nothing else: in a tiny machine tiny forces count."""
-    case, kernels = CASES[name], MODULES[5]
+    case, kernels = CASES[name], MODULES["_ignored"]
     *_, frame = computed(case)
     frame[int(frame[L.AT_Q]):][:case.m] *= 1e-9
     frame[int(frame[L.AT_H]):][:case.m] *= 1e-9
@@ -298,15 +398,16 @@ def test_forces_are_measured_by_those_at_work(name, computed):
         assert kernels.size_of_forces(frame, k, case.q) == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.parametrize("value", [1e-3, 1.0])
 @pytest.mark.parametrize("name, row, k", [("Volterra, constraints", 1, 0), ("Volterra, free joint, constraints", 0, 2)])
-def test_a_constraint_along_an_ignored_coordinate_is_seen(name, row, k, computed):
+def test_a_constraint_along_an_ignored_coordinate_is_seen(name, row, k, value, computed):
     case = CASES[name]
     before = case.a.copy()
     try:
-        case.a[row, list(case.ignored)] = 1e-3 * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
+        case.a[row, list(case.ignored)] = value * (case.axes[k] if case.free else np.eye(len(case.ignored))[k])
         code, *_, frame = computed(case)
         assert (code, frame[L.ACTED_ON], frame[L.ACTED_BY]) == (L.CONSTRAINT_ACTS, k, row)
-        assert frame[L.ACTED] == pytest.approx(1e-3, rel=1e-12)
+        assert frame[L.ACTED] == pytest.approx(value, rel=1e-12)
     finally:
         case.a[:] = before
 
@@ -342,9 +443,10 @@ def test_a_singular_mass_matrix_is_refused(name, computed):
         case.M[:], case.a[:] = before, a
 
 
-def test_a_determinant_that_changes_its_sign_is_seen(computed):
+@pytest.mark.parametrize("name", ["Kane", "Maggi, any Y"])
+def test_a_determinant_that_changes_its_sign_is_seen(name, computed):
     """Between two evaluations of a run S was singular."""
-    case = CASES["Kane"]
+    case = CASES[name]
     *_, frame = computed(case)
     sign = frame[L.SIGN]
     for watched, wanted in ((L.BEGINS, 0), (sign, 0), (-sign, L.CROSSED_S)):
@@ -401,8 +503,10 @@ def test_numbers_that_are_none_are_refused(computed):
 def test_pivots_are_in_units_of_their_rows():
     """The smallest of them says how near a matrix is to a singular one, whatever the units of its rows."""
     rng, dense = np.random.default_rng(4), plain.load("dense")
-    for n in (1, 3, 5):
+    ones = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    for n in (1, 3, 3, 5):
         A, b = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-6, 6, (n, 1)), rng.normal(size=n)
+        A, ones = (ones, A) if n == 3 else (A, ones)
         x, scales = b.copy(), np.full(n, np.nan)
         assert dense.solve_pivoted(A.copy().reshape(-1), n, x, 1, scales) == np.sign(np.linalg.det(A))
         assert (np.abs(A @ x - b) <= 1e-13 * (np.abs(A) @ np.abs(x))).all()  # what rounding leaves of each row

@@ -80,9 +80,9 @@ def test_jacobian_for_cvode(setup, tmp_path):
     system, call, q, p = setup
     command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", str(PROGRAMS / "solver.c"), "-I", str(call.folder),
                str(call.folder / "loop.o"), "-lm", "-o", str(tmp_path / "solver")]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
     shown = subprocess.run([tmp_path / "solver"], input=" ".join(map(repr, [*q.tolist(), *p.tolist()])), text=True,
-                           capture_output=True, check=True, timeout=60).stdout
+                           capture_output=True, check=True, timeout=300).stdout
     numbers, tau = np.array([float.fromhex(line) for line in shown.split()]), np.array([0.3, 0.0, -0.1])
     assert np.array_equal(numbers[:6], np.hstack(system.rhs(q, p, tau=tau)))
     assert np.array_equal(numbers[6:].reshape(6, 6).T, system.jacobian_rhs(q, p, tau=tau).matrix)

@@ -262,7 +262,7 @@ def test_file_names_and_compilers(system, tmp_path, monkeypatch):
     monkeypatch.delenv("CC")
     command, _, packing = str(caught.value).partition("this makes it: ")[2].rpartition(" && ")
     assert packing == "zip -r ../arm.fmu modelDescription.xml binaries"
-    subprocess.run(command, shell=True, check=True, capture_output=True, timeout=60)  # the words of the message
+    subprocess.run(command, shell=True, check=True, capture_output=True, timeout=300)  # the words of the message
     shutil.make_archive(str(tmp_path / "arm"), "zip", tmp_path / "arm")
     (tmp_path / "arm.zip").rename(tmp_path / "arm.fmu")
     from fmpy.validation import validate_fmu

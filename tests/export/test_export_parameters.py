@@ -1,10 +1,16 @@
 """Parameters that are set at run time: the machine is then the one that `Model.vary` describes."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from exported import Caller, machine
 
 import mbkern as mb
+from mbkern.core import constants as L
+from mbkern.export import parameters
+from mbkern.export.kernels.parameters import set_parameter
+from mbkern.workspace import places
 
 NAMES = ("gravity", "arm.mass", "arm.com", "plate.inertia", "wrist.mass", "nut.mass", "slide.stiffness",
          "slide.damping", "arm.armature", "wrist.armature", "arm.damping")
@@ -59,8 +65,6 @@ def test_all_parameters(setup):
 
 
 def arguments(work, k, value):
-    import ctypes
-
     return (work.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(k), value.ctypes.data_as(ctypes.c_void_p))
 
 
@@ -78,3 +82,36 @@ def test_values_that_are_none(setup):
 def test_methods_that_keep_inverses(tmp_path):
     with pytest.raises(mb.errors.ExportError, match="keeps inverted inertias"):
         mb.export.library(mb.System(mb.zoo.chain(3), "emh-lu"), tmp_path / "arm", parameters=("body1.mass",))
+
+
+def test_springs_that_nothing_stretches(tmp_path):
+    """They were taken, and did nothing."""
+    with pytest.raises(mb.errors.ExportError, match=r"body0\.stiffness: the ball joint .* coordinate of"):
+        mb.export.library(mb.System(mb.zoo.chain(2, joint=mb.ball())), tmp_path / "arm", parameters="body0.stiffness")
+
+
+@pytest.mark.parametrize("model", [*[mb.zoo.random_tree(5, seed=seed) for seed in range(10)], mb.zoo.four_bar()],
+                         ids=lambda model: model.name)
+def test_constants_are_those_of_vary(model):
+    """Mass, centre, inertia of every body that moves: all numbers of the block, but for inverted inertias."""
+    rng, names, varied = np.random.default_rng(len(model.name)), [], model
+    for b, (body, spec) in enumerate(zip(model.body_names, model.body_specs, strict=True)):
+        if places.body_place(model.block, b)[0] < 0:
+            continue
+        inertia = rng.uniform(0.8, 1.2) * np.array(spec.inertia)
+        varied = varied.vary(body=body, mass=[1.3 * spec.mass], com=[rng.normal(size=3)], inertia=[inertia])
+        names += [f"{body}.mass", f"{body}.com", f"{body}.inertia"]
+    chosen = parameters.settings(model, names)
+    block = parameters.base_block(model, chosen)
+    behind, words, bodies = parameters.tables(model, block, chosen)
+    front, values = np.concatenate([block, behind]), parameters.settings(varied.model_of(0), names)
+    call = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 6)(set_parameter.address)
+    for k in rng.permutation(len(names)).tolist():
+        value = np.array(values[k].nominal)
+        assert call(*[x.ctypes.data for x in (words, bodies, front)], k, value.ctypes.data) == 0
+    expected = model.block.copy()
+    expected[varied.places] = varied.values[0]
+    for b in range(model.n_bodies):
+        row = places.body_row(block, b)
+        front[row + L.ROOT_MASS:row + L.BODY - 1] = expected[row + L.ROOT_MASS:row + L.BODY - 1]
+    np.testing.assert_allclose(front[:block.size], expected, rtol=1e-13, atol=1e-13)  # sums in another order

@@ -13,7 +13,7 @@ from exported import PROGRAMS, Caller, built, run
 
 import mbkern as mb
 from mbkern.cli import main
-from mbkern.export.targets import FEATURES, LEVELS
+from mbkern.export.targets import FEATURES, LEVELS, target_named
 
 needs_c = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler on the path")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -126,7 +126,7 @@ def test_cmake(made, tmp_path):
         "add_executable(program arm.c)\ntarget_link_libraries(program arm)\n")
     for command in (["cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Debug"],
                     ["cmake", "--build", "build", "--verbose"]):
-        said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120, text=True).stdout
+        said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300, text=True).stdout
     assert "-DARM_CHECKED" in said
     assert run(tmp_path / "build" / "program")[-1].startswith("1 q is not finite")
 
@@ -168,7 +168,7 @@ def test_aarch64_gives_the_same_bits(arm, tmp_path):
     model, system = arm
     made = mb.export.library(system, tmp_path / "arm", ("rhs", "energy", "rk4"), target="aarch64")
     program = built(CROSS[0], "arm.c", made, tmp_path / "program", str(made.object), f"-I{tmp_path}", "-lm", "-static")
-    shown = subprocess.run([CROSS[1], program], capture_output=True, text=True, check=True, timeout=60).stdout
+    shown = subprocess.run([CROSS[1], program], capture_output=True, text=True, check=True, timeout=300).stdout
     stepper = system.stepper("rk4", step=1e-3)
     stepper.reset(*begin(model))
     expected = np.array(stepper.step(1000)).T
@@ -194,6 +194,18 @@ def test_a_processor_that_lacks_something_is_told(arm, tmp_path, monkeypatch):
     assert call.made.arm_ready() == 32 and b"processor" in call.made.arm_status_text(32)
     assert call("rhs", 0.0, q, p, None, qdot, pdot) == 32 and call("rk4", 0.0, 1e-3, 1, q, p, None, None) == 32
     assert "fma" in LEVELS["x86-64-v3"]
+
+
+OLD = shutil.which("qemu-x86_64") or shutil.which("qemu-x86_64-static")
+
+
+@pytest.mark.skipif(not OLD or "fma" not in target_named("native").required, reason="no emulator of x86-64 on the path")
+def test_an_old_processor_is_told(made, tmp_path):
+    """Code for this processor on an emulated one of 2008: a status, not an illegal instruction."""
+    program = built("cc", "arm.c", made, tmp_path / "program", str(made.object), f"-I{made.object.parent}", "-lm",
+                    "-static")
+    done = subprocess.run([OLD, "-cpu", "Nehalem", program], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 32 and done.stderr.endswith("this processor lacks what the library was compiled for\n")
 
 
 def test_kernels_import_the_core_alone():
@@ -250,6 +262,10 @@ def test_command_line(tmp_path, capsys):
     assert "arm_energy" in (tmp_path / "arm.h").read_text()
     assert main(["export", "chain:4", "--out", str(tmp_path / "arm"), "--operations", "rsh"]) == 2
     assert "the nearest is 'rhs'" in capsys.readouterr().err
+    for options, words in (("--out a.fmu --operations rhs", "--operations: for libraries"),
+                           ("--out a.fmu --batch", "--batch: for libraries"), ("--out a --version 2.0", "for FMUs")):
+        assert main(["export", "chain:4", *options.split()]) == 2
+        assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["library", "fmu", "casadi"])

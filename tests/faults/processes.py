@@ -8,10 +8,7 @@ from pathlib import Path
 
 import children
 
-import mbkern
-
-FOLDER = Path(mbkern.__file__).parents[1]
-LIMIT = 180.0  # seconds; a program takes a few, but with a cold cache it compiles
+LIMIT = 600.0  # seconds; a program takes a few, with a cold cache and on a busy machine a hundred times as many
 
 #: Imports of parts of mbkern take so long that threads surely meet.
 SLOW_IMPORTS = """
@@ -24,10 +21,10 @@ class Slow:
 sys.meta_path.insert(0, Slow)
 """
 
-#: `forked(work)`: whether `work()` ends well in a forked process, within some seconds.
+#: `forked(work)`: whether `work()` ends well in a forked process, and does not wait for ever.
 FORKED = """
 import os, signal
-def forked(work, seconds=30):
+def forked(work, seconds=200):
     child = os.fork()
     if child == 0:
         signal.alarm(seconds)
@@ -43,7 +40,7 @@ def forked(work, seconds=30):
 def python(program: str, *, env: dict[str, str] | None = None, seconds: float = LIMIT, cwd: Path | None = None,
            ) -> subprocess.CompletedProcess[str]:
     """The finished process; `subprocess.TimeoutExpired` when it does not end."""
-    environment = os.environ | {"PYTHONPATH": str(FOLDER)} | (env or {})
+    environment = os.environ | {"PYTHONPATH": children.FOLDERS} | (env or {})
     return children.python(program, env=environment, cwd=cwd, timeout=seconds)
 
 

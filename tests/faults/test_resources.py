@@ -51,8 +51,8 @@ states = rng.normal(size=(40, 3)), rng.normal(size=(40, 3))
 run = dict(integrator="rk4", step=1e-3, threads=1)
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        rates = pool.submit(system.rhs, states[0][0], states[1][0]).result(100)
-        many = pool.submit(system.rhs_batch, *states).result(100)
+        rates = pool.submit(system.rhs, states[0][0], states[1][0]).result(500)
+        many = pool.submit(system.rhs_batch, *states).result(500)
         found = mb.ensemble.run(system, states, (0.0, 0.01), client=pool, chunk=10, **run)
     print(np.array_equal(rates, system.rhs(states[0][0], states[1][0])),
           np.array_equal(many, system.rhs_batch(*states)),

@@ -203,6 +203,9 @@ def test_bad_input():
         mb.flops.count(model, level="assembler")
     with pytest.raises(ModelError, match="model: expected a Model"):
         mb.flops.count(None)
+    for level in ("kernel", "textbook"):
+        with pytest.raises(ModelError, match=r"counted for trees; this model has constraints \('pin', \.\.\.\)"):
+            mb.flops.count(mb.zoo.four_bar(), level=level)
     with pytest.raises(StateError, match="q: expected 3 real numbers"):
         mb.flops.count(model, q=[1.0])
     with pytest.raises(StateError, match="p"):

@@ -70,8 +70,16 @@ def test_the_page_of_the_documentation_is_what_is_executed():
     page = (Path(__file__).parents[2] / "docs" / "theory" / "flops.md").read_text()
     for formula in FORMULAS:
         assert terms(formula).to_markdown() in page, "python -m mbkern.flops.residuals > docs/theory/flops.md"
-    assert residuals.percentages() in page
+    assert residuals.percentages() in page and residuals.readings() in page
     assert not re.search(r":mod:|:func:", page)
+
+
+def test_no_other_reading_is_as_near():
+    """Of trees of more than three bodies, where constants of the root do not decide."""
+    rows = [line.split(" | ") for line in residuals.readings(60).splitlines()[2:]]
+    for formula in residuals.READINGS:
+        far = {row[1]: float(row[3].removesuffix(" %")) for row in rows if row[0] == f"| {formula}"}
+        assert min(far, key=far.__getitem__) == "as executed", far
 
 
 def test_bad_input():

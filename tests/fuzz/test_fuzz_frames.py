@@ -204,7 +204,9 @@ def test_a_light_child_does_not_pull_the_frame_of_a_heavy_body_away(mass):
 
 @pytest.mark.parametrize("method", ["dah", "emh-lu", "hzu"])
 def test_the_other_methods_on_trees_in_general_position(method):
-    """dah on special ones too; the others lose digits by mass ratios and far frames, and say so."""
+    """dah on special ones too; the others lose digits by mass ratios and far frames: at most what `accuracy` says, and
+    less than what there would be a warning of."""
+    lost = 0
     for seed in range(FIRST, FIRST + COUNT // 10):
         case = draw(seed, None if method == "dah" else True)
         if case is None:
@@ -212,11 +214,20 @@ def test_the_other_methods_on_trees_in_general_position(method):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                rates = mb.System(case.model, method).rhs(case.q, case.p, TIME)
+                system = mb.System(case.model, method)
+                rates = system.rhs(case.q, case.p, TIME)
             except mb.errors.SingularInertiaError:
                 assert refused(case) or method != "dah", seed
                 continue
-        check_rates(case, f"{method}, seed {seed}", *rates)
+        try:
+            check_rates(case, f"{method}, seed {seed}", *rates)
+        except AssertionError:
+            loss, exact = system.accuracy(case.q, case.p, TIME), case.exact
+            if method == "dah" or not error(rates[0], exact.qdot, np.max(np.abs(exact.qdot))) <= 10.0 * loss < 1e-5 or (
+                    not error(rates[1], exact.pdot, np.max(exact.pdot_terms)) <= 10.0 * loss):
+                raise
+            lost += 1
+    assert lost <= COUNT // 100
 
 
 def test_the_reference_by_a_complex_step():

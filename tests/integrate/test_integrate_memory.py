@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import signal
-import threading
-import time
 
 import numba
 import numpy as np
 import pytest
 from integrate_cases import ORDER, pendulum
+from interrupts import assert_ctrl_c_ends
 
 import mbkern as mb
 from mbkern.errors import IntegrationError, ModelError, StateError
@@ -26,16 +23,17 @@ def small(monkeypatch):
 
 
 def test_free_memory():
-    assert 1e6 < memory.available() < 1e15 or memory.available() == float("inf")
-    assert memory.limit() < 0.2 * memory.available()
+    assert 0.0 < memory.available() < 1e15 or memory.available() == float("inf")
+
+
+def test_a_run_may_keep_a_part_of_it(small):
+    assert 0.0 < memory.limit() < 0.2 * 6e6
 
 
 def test_a_run_too_large_is_refused_before_it_begins():
     """1e9 states of a pendulum: 24 GB in three copies, whatever the machine."""
-    begin = time.perf_counter()
     with pytest.raises(StateError, match=r"would take 2.4e\+04 GB, the limit is .* save_every or t_eval"):
         pendulum().simulate([0.0], [0.0], (0.0, 1000.0), "rk4", step=1e-9)
-    assert time.perf_counter() - begin < 5.0
 
 
 @pytest.mark.parametrize("integrator", [name for name in ORDER if name != "dopri5"])
@@ -73,12 +71,7 @@ def test_ctrl_c_ends_a_long_call_of_a_stepper(integrator):
     stepper = pendulum().stepper(integrator, step=1e-4)
     stepper.reset([0.0], [0.0])
     stepper.step(2)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        stepper.step(10**9)
-    assert time.perf_counter() - begin < 5.0
+    assert_ctrl_c_ends(lambda: stepper.step(10**9))
     before = stepper.t
     assert 2e-4 < before < 1e5 and np.isfinite(stepper.q).all()
     stepper.step()

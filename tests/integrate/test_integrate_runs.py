@@ -13,17 +13,18 @@ import numba
 import numpy as np
 import pytest
 from integrate_cases import FIXED, ORDER, flying, pendulum, pendulum_angle, quarter_period, state
+from interrupts import ctrl_c
 
 import mbkern as mb
 from mbkern.core.cabi import ODE
 from mbkern.core.jit import source_stamp
 from mbkern.errors import IntegrationError, MbkernError, MethodError, StateError
+from mbkern.integrate import progress
 from mbkern.integrate.driver import Record, Run, drive, joined
 from mbkern.integrate.kernels import plan as P
 from mbkern.integrate.kernels import run as run_kernels
 from mbkern.integrate.options import INTEGRATORS
 from mbkern.integrate.problem import Problem
-from mbkern.integrate.progress import Progress
 
 STEP = {"rk4": 1e-3, "midpoint": 1e-4, "gauss4": 1e-3, "gauss6": 1e-3, "dopri5": None}
 HANGING = 0.5 * np.pi
@@ -283,10 +284,8 @@ def test_ctrl_c_returns_what_was_computed(integrator):
     system = pendulum()
     system.simulate([0.0], [0.0], (0.0, 0.1), integrator, step=STEP[integrator])  # compiled before the clock starts
     before = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    solution = system.simulate([0.0], [0.0], (0.0, 1e9), integrator, step=1e-3, save_every=10_000)
-    timer.join()
+    with ctrl_c(0.5):
+        solution = system.simulate([0.0], [0.0], (0.0, 1e9), integrator, step=1e-3, save_every=10_000)
     assert solution.status == "interrupted" and not solution.success and "interrupted at" in solution.message
     assert solution.t.size > 2 and 0.1 < solution.t[-1] < 1e9
     assert signal.getsignal(signal.SIGINT) is before
@@ -311,14 +310,15 @@ def test_other_threads_may_simulate():
     assert len(results) == 4 and all(np.array_equal(result, expected) for result in results)
 
 
-def test_progress_bar(capsys):
+def test_progress_bar(capsys, monkeypatch):
     pendulum().simulate([0.0], [0.0], (0.0, 20.0), progress=True)
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1 and "100%" in shown and "t = 20 s" in shown and "s/s" in shown and "step" in shown
     pendulum().simulate([0.0], [0.0], (0.0, 1.0))
     assert capsys.readouterr().err == ""
     stream = io.StringIO()
-    bar = Progress(0.0, 10.0, stream)
+    monkeypatch.setattr(progress, "INTERVAL", 60.0)
+    bar = progress.Progress(0.0, 10.0, stream)
     bar.show(2.5, 0.01, 250)
     bar.show(2.6, 0.01, 260)  # too soon after
     assert stream.getvalue().count("\r") == 1 and " 25%" in stream.getvalue()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -12,6 +14,9 @@ from integrate_cases import ORDER, flying
 import mbkern as mb
 from mbkern.errors import StateError
 from mbkern.integrate import driver
+from mbkern.integrate.kernels import plan as P
+from mbkern.integrate.options import INTEGRATORS
+from mbkern.integrate.problem import problem_of
 
 
 @numba.njit
@@ -116,7 +121,7 @@ def test_threads_share_the_pool():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
     assert not any(wrong) and len(wrong) == 4 * 20 * 4
     assert len(system.binding.runs["dopri5"]) <= 4
 
@@ -134,21 +139,31 @@ def test_large_outputs_are_not_kept():
 def test_a_short_run_does_not_touch_the_signal_handler(monkeypatch):
     """It costs more than the run; but a run whose speed is not known, or that calls functions, does watch."""
     system, q, p = machine()
-    watched = []
+    watched, clock = [], itertools.count()
+
     class Spy(driver.Interrupt):
         def __enter__(self):
             watched.append(True)
             return super().__enter__()
 
     monkeypatch.setattr(driver, "Interrupt", Spy)
-    system.simulate(q, p, (0.0, 1e-3))
-    assert watched == [True]
-    for _ in range(50):  # a busy machine may hold up the run that the speed is taken from; the next one tells it
-        watched.clear()
+    monkeypatch.setattr(driver, "time", SimpleNamespace(perf_counter=lambda: 1e-5 * next(clock)))
+    for expected in (1, 1):
         system.simulate(q, p, (0.0, 1e-3))
-        if not watched:
-            break
-    assert watched == []
+        assert len(watched) == expected
     system.simulate(q, p, (0.0, 1e-3), tau=push)
     system.simulate(q, p, (0.0, 100.0), save_every=1000)
-    assert watched == 2 * [True]
+    assert len(watched) == 3
+
+
+def test_few_slow_steps_tell_how_fast_a_run_is(monkeypatch):
+    """A tenth of a millisecond for one of them: a run of some is over before anybody has pressed ctrl-C."""
+    system, q, p = machine()
+    run = driver.Run(problem_of(system), INTEGRATORS["rk4"], np.concatenate((q, p)), 0.0, 1.0, step=1e-3,
+                     n_steps=1000)
+    assert run.start() == P.MORE and run.short == 0
+    clock = itertools.count()
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: 1e-4 * next(clock))
+    assert run.paced(1) == P.MORE
+    monkeypatch.undo()
+    assert 2 < run.short <= round(driver.SHORT * driver.CHUNK_SECONDS / 1e-4)

@@ -20,6 +20,10 @@ import types
 from pathlib import Path
 from typing import Any, BinaryIO
 
+FOLDER = Path(__file__).parent
+#: The path of a program that uses mbkern and what is beside this file.
+FOLDERS = os.pathsep.join([str(FOLDER.parents[1]), str(FOLDER)])
+
 
 def python(program: str, *arguments: str, env: dict[str, str] | None = None, cwd: str | Path | None = None,
            timeout: float = 300.0, check: bool = False) -> subprocess.CompletedProcess[str]:

@@ -89,15 +89,15 @@ def built(compiler, source, library, program, *options):
     """A program of a source file and the object file of a library."""
     shutil.copy(PROGRAMS / source, program.parent)
     command = [compiler, str(program.parent / source), *options, "-o", str(program)]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, cwd=library.object.parent)
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300, cwd=library.object.parent)
     return program
 
 
 def run(program):
     """What a program prints; it runs without Python's variables, and with no library of Python."""
-    needs = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=60, check=False).stdout
+    needs = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=300, check=False).stdout
     assert "python" not in needs and "numba" not in needs and "llvm" not in needs.lower()
-    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=False,
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=300, check=False,
                           env={"PATH": "/usr/bin:/bin"})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+LONGEST = 300.0  # seconds that anything takes, on a busy machine
 FLAGS = (
     "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
@@ -71,7 +72,7 @@ class Browser:
         if self.session:
             message["sessionId"] = self.session
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONGEST
         while True:
             answer = self._receive(deadline)
             if answer.get("id") == number:
@@ -115,7 +116,7 @@ class Browser:
             raise RuntimeError(answer["exceptionDetails"])
         return answer["result"].get("value")
 
-    def wait(self, condition, seconds=30):
+    def wait(self, condition, seconds=LONGEST):
         """Until a JavaScript condition holds."""
         deadline = time.monotonic() + seconds
         while not self.run(condition):

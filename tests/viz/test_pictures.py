@@ -111,6 +111,21 @@ def test_machines_with_shapes_are_drawn_with_them():
     assert (image[..., 1] > image[..., 0] + 100).mean() > 0.02
 
 
+def test_bodies_without_shapes_have_the_size_of_their_inertia():
+    """A bar that hangs at its end is twice as long as the way to its middle; a free body alone has its inertia only."""
+    b = mb.ModelBuilder()
+    b.add_body("rod", joint=mb.revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 0.001))
+    hanging = scene.build(b.build(), np.zeros((1, 1)), np.zeros(1), 1000)
+    assert hanging.reach(np.array([0]))[0][:, 2].min() == pytest.approx(-1.0, abs=0.02)
+    b = mb.ModelBuilder(gravity=(0, 0, 0))
+    b.add_body("body", joint=mb.free(), mass=12.0, inertia=(13.0, 10.0, 5.0))  # a box of 1, 2 and 3 m
+    model = b.build()
+    alone = scene.build(model, model.neutral()[None], np.zeros(1), 1000)
+    [box] = [shape for shape in alone.shapes if shape.role == "body"]
+    assert box.kind == "box" and sorted(box.size) == pytest.approx([1.0, 2.0, 3.0])
+    assert alone.size == pytest.approx(14.0**0.5)
+
+
 def test_a_moved_machine_is_another_picture():
     model = mb.zoo.chain(3, joint=mb.revolute("y"))
     images = []

@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import re
-import time
 import warnings
 from pathlib import Path
 
@@ -39,13 +38,27 @@ def browser(page):
         yield running
 
 
+def rest(browser):
+    """Until nothing has moved for some frames, as the damped camera and the colours do for a while."""
+    browser.run("""new Promise(done => {
+        let last = "", still = 0;
+        const look = () => {
+            const now = [mbkernViewer.state.frames, ...document.getAnimations().map(one => one.playState)].join();
+            still = now === last && !now.includes("running") ? still + 1 : 0;
+            last = now;
+            still > 20 ? done(true) : requestAnimationFrame(look);
+        };
+        look();
+    })""")
+
+
 def picture(browser):
     """What the 3D scene shows after everything is painted."""
     image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install mbkern[viz]")
     before = browser.run("mbkernViewer.state.frames")
     browser.run("document.getElementById('home').click()")
     browser.wait(f"mbkernViewer.state.frames > {before}")
-    time.sleep(0.5)  # the damped camera comes to rest
+    rest(browser)
     shot = np.asarray(image.open(io.BytesIO(browser.screenshot())).convert("RGB"), dtype=float)
     return shot[110:600]  # without the panels
 
@@ -111,12 +124,13 @@ def test_the_slider_changes_the_picture(browser):
 
 def test_play_and_pause(browser):
     browser.run("mbkernViewer.setTime(0)")
+    browser.run("(s => { s.value = '0.1'; s.dispatchEvent(new Event('change')) })(document.getElementById('speed'))")
     browser.run("document.getElementById('play').click()")
     browser.wait("mbkernViewer.state.time > 0.05")
     assert browser.run("document.getElementById('play').textContent") == "Pause"
     browser.run("document.getElementById('play').click()")
     stopped = browser.run("mbkernViewer.state.time")
-    time.sleep(0.2)
+    rest(browser)
     assert browser.run("mbkernViewer.state.time") == stopped
 
 
@@ -131,13 +145,16 @@ def test_speed_keys_and_energy_plot(browser):
     browser.press(box[0] + 64 + 0.25 * (box[2] - 76), box[1] + 60)
     assert browser.run("mbkernViewer.state.time") == pytest.approx(0.5, abs=0.01)
     assert browser.run("+document.getElementById('time').value") == pytest.approx(0.5, abs=0.01)
+    painted = browser.run("(c => { dispatchEvent(new Event('resize')); return c.getContext('2d').getImageData("
+                          "0, 0, c.width, c.height).data.some(x => x) })(document.getElementById('energy'))")
+    assert painted, "a new size leaves an empty plot until the next frame"
 
 
 def test_orbit_controls_turn_the_scene(browser):
     browser.run("mbkernViewer.setTime(0)")
     first = picture(browser)
     browser.press(600, 300, to=(800, 330))
-    time.sleep(0.5)
+    rest(browser)
     image = pytest.importorskip("PIL.Image")
     turned = np.asarray(image.open(io.BytesIO(browser.screenshot())).convert("RGB"), dtype=float)[110:600]
     assert (np.abs(turned - first).max(axis=2) > 40).mean() > 1e-3
@@ -293,13 +310,13 @@ def test_machines_fill_the_picture_in_both_themes(name, browser, tmp_path):
         page = viz.viewer(model, [0.0], [model.neutral() if q is None else q], path=path, autoplay=False)
     assert len(page.html) < 5_000_000
     browser.open(path)
-    browser.wait("globalThis.mbkernViewer && mbkernViewer.state.frames > 0", 60)
+    browser.wait("globalThis.mbkernViewer && mbkernViewer.state.frames > 0")
     for layer in ("world", "com"):  # lines that do not belong to the machine
         browser.run(f"(b => {{ if (b && b.checked) b.click() }})(document.getElementById('show-{layer}'))")
     shots = {}
     for theme in ("light", "dark"):
         browser.run(f"mbkernViewer.setTheme('{theme}')")
-        time.sleep(0.7)
+        rest(browser)
         shots[theme] = np.asarray(image.open(io.BytesIO(browser.screenshot())).convert("RGB"), dtype=float)[:740]
     assert shots["light"][400, 1190].mean() > 200 and shots["dark"][400, 1190].mean() < 80
     same = np.abs(shots["light"] - shots["dark"]).mean(axis=2) < 40  # the machine has its colours in both

@@ -12,7 +12,8 @@ here in one walk over their syntax trees:
 :mod:`.variables`   which local variables need memory: those that a branch or a loop assigns and others read
 :mod:`.values`      values while compiling: numbers and arrays of LLVM, tuples of values, Python's own constants
 :mod:`.backend`     what Numba knows: operators, casts, attributes, calls of anything that is not the core's own
-:mod:`.body`        the walk over statements and expressions
+:mod:`.expressions` the walk over expressions
+:mod:`.body`        the walk over statements, which writes a function
 :mod:`.units`       functions for given types of arguments, each made once; the text of all that one of them needs
 :mod:`.entry`       such a function as one of Numba's, for callers in Python, C and compiled code of others
 ==================  ====================================================================================================

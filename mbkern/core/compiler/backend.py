@@ -5,18 +5,20 @@ of Numba's operators would (an assignment to a slice of another length), the pro
 """
 
 import operator
+from functools import reduce
 
 from llvmlite import ir
-from numba import types
+from numba import NumbaError, types
+from numpy import generic
 
-from ..numba_internals import CPUCallConv, Intrinsic, TypingError, cpu_target, create_error_model
+from ..numba_internals import CPUCallConv, Intrinsic, cpu_target, create_error_model
 from .values import UNKNOWN, Number, Static, Tuple
 
 OURS = "mbkern"  # mark of the functions of LLVM that are written here
 
 
-class NoSuchOperation(Exception):
-    """Numba knows no operation for these types."""
+class Refused(Exception):
+    """Numba knows no operation for these types, or something else that is no matter of a place in the source."""
 
 
 class _NoExceptions(CPUCallConv):
@@ -57,6 +59,17 @@ class Libraries:
             self.found.append(library)
 
 
+def _name(value):
+    """For messages."""
+    if isinstance(value, Number):
+        return "a number"
+    return "a tuple" if isinstance(value, Tuple) else getattr(value.object, "__name__", type(value.object).__name__)
+
+
+def _no(function, kinds):
+    return f"Numba has no {getattr(function, '__name__', function)} of {kinds}"
+
+
 class Backend:
     """Numba's tables."""
 
@@ -72,11 +85,16 @@ class Backend:
         if isinstance(thing, bool):
             return Number(types.boolean, ir.Constant(ir.IntType(1), int(thing)), thing)
         if isinstance(thing, int):
+            if not -2**63 <= thing < 2**63:
+                raise Refused(f"{thing} has more than 64 bits")
             return Number(types.intp, ir.Constant(ir.IntType(types.intp.bitwidth), thing), thing)
         if isinstance(thing, float):
             return Number(types.float64, ir.Constant(ir.DoubleType(), thing), thing)
         if isinstance(thing, tuple):
             return Tuple(tuple(self.constant(builder, part) for part in thing))
+        if isinstance(thing, generic):
+            kind = self.typing.resolve_value_type(thing)
+            return Number(kind, self.context.get_constant_generic(builder, kind, thing))
         return Static(thing, types.none if thing is None else None)
 
     def taken(self, builder, kind, llvm):
@@ -84,6 +102,8 @@ class Backend:
         if isinstance(kind, types.BaseTuple):
             parts = (self.taken(builder, part, builder.extract_value(llvm, k)) for k, part in enumerate(kind))
             return Tuple(tuple(parts))
+        if isinstance(kind, types.Omitted):  # a default
+            return self.constant(builder, kind.value)
         if kind in (types.void, types.none):
             return Static(None, types.none)
         if isinstance(kind, types.Dispatcher):
@@ -93,8 +113,8 @@ class Backend:
     def given(self, builder, value):
         """One of our values as (type, value of LLVM) for Numba."""
         if isinstance(value, Tuple):
-            return value.type, self.context.make_tuple(builder, value.type,
-                                                       [self.given(builder, part)[1] for part in value.parts])
+            kind = self.typed(value)
+            return kind, self.context.make_tuple(builder, kind, [self.given(builder, part)[1] for part in value.parts])
         if isinstance(value, Static):
             kind = self.type_of(value)
             if kind is types.none:
@@ -104,7 +124,10 @@ class Backend:
 
     def type_of(self, value):
         if value.type is None:
-            value.type = self.typing.resolve_value_type(value.object)
+            try:
+                value.type = self.typing.resolve_value_type(value.object)
+            except ValueError as error:
+                raise Refused(f"Numba has no type for {value.object!r}") from error
         return value.type
 
     def typed(self, value):
@@ -117,14 +140,14 @@ class Backend:
         """A value as one of another type."""
         if isinstance(value, Tuple):
             if not isinstance(kind, types.BaseTuple) or len(kind) != len(value.parts):
-                raise NoSuchOperation(f"{value.type} where {kind} is wanted")
+                raise Refused(f"{self.typed(value)} where {kind} is wanted")
             return Tuple(tuple(self.cast(builder, part, k) for part, k in zip(value.parts, kind, strict=True)))
         if isinstance(value, Static) or value.type == kind:
             return value
         if value.known is not UNKNOWN and kind == types.float64:
             return self.constant(builder, float(value.known))
         if self.typing.can_convert(value.type, kind) is None:
-            raise NoSuchOperation(f"{value.type} where {kind} is wanted")
+            raise Refused(f"{value.type} where {kind} is wanted")
         return Number(kind, self.context.cast(builder, value.llvm, value.type, kind))
 
     def common(self, a, b):
@@ -135,11 +158,27 @@ class Backend:
             return types.BaseTuple.from_types([self.common(x, y) for x, y in zip(a, b, strict=True)])
         found = self.typing.unify_types(a, b)
         if found is None:
-            raise NoSuchOperation(f"one variable for {a} and {b}")
+            raise Refused(f"no type for one variable for {a} and {b}")
         return types.unliteral(found)
+
+    def refuse_choice(self, one, other):
+        """Refuse two Python objects for one value: which of them it is must be known before it runs."""
+        if isinstance(one, Tuple) and isinstance(other, Tuple):
+            for pair in zip(one.parts, other.parts, strict=False):  # of other lengths: `common` refuses them
+                self.refuse_choice(*pair)
+        elif getattr(one, "object", UNKNOWN) is not getattr(other, "object", UNKNOWN):
+            raise Refused(f"{_name(one)} or {_name(other)}: only numbers may be chosen at run time")
+
+    def one_of(self, *values):
+        """The type of a value that is one of these, which one is known when it runs."""
+        for value in values[1:]:
+            self.refuse_choice(values[0], value)
+        return reduce(self.common, map(self.typed, values))
 
     def truth(self, builder, value):
         """Whether a value is true, as one bit."""
+        if not isinstance(value, Number):
+            raise Refused("neither true nor false")
         if value.type == types.boolean:
             return value.llvm
         return self.context.cast(builder, value.llvm, value.type, types.boolean)
@@ -152,19 +191,22 @@ class Backend:
             try:
                 known = self.typing.resolve_value_type(function)
                 signature = self.typing.resolve_function_type(known, kinds, {})
-            except (TypingError, ValueError, AttributeError) as error:
-                raise NoSuchOperation(f"{function} of {kinds} ({error})") from None
+            except (NumbaError, ValueError, AttributeError) as error:
+                raise Refused(_no(function, kinds)) from error
             if signature is None:
-                raise NoSuchOperation(f"{function} of {kinds}")
+                raise Refused(_no(function, kinds))
             self._found[key] = signature, self.context.get_function(known, signature)
         return self._found[key]
 
     def _intrinsic(self, function, kinds):
         key = function, kinds
         if key not in self._found:
-            made = function._defn(self.typing, *kinds)
+            try:
+                made = function._defn(self.typing, *kinds)
+            except (NumbaError, TypeError) as error:
+                raise Refused(str(error)) from error
             if made is None:
-                raise NoSuchOperation(f"{function} of {kinds}")
+                raise Refused(_no(function, kinds))
             signature, code = made
             context = self.context
             self._found[key] = signature, lambda builder, args: code(context, builder, signature, args)
@@ -191,7 +233,7 @@ class Backend:
         if isinstance(wanted, types.Literal):
             return llvm
         if self.typing.can_convert(kind, wanted) is None:
-            raise NoSuchOperation(f"{kind} where {wanted} is wanted")
+            raise Refused(f"{kind} where {wanted} is wanted")
         return self.context.cast(builder, llvm, kind, wanted)
 
     def attribute(self, builder, value, name):
@@ -199,7 +241,7 @@ class Backend:
         kind, llvm = self.given(builder, value)
         found = self.typing.resolve_getattr(kind, name)
         if found is None:
-            raise NoSuchOperation(f"{kind} has no attribute {name}")
+            raise Refused(f"{kind} has no attribute {name}")
         return self.taken(builder, found, self.context.get_getattr(kind, name)(self.context, builder, kind, llvm, name))
 
     def item(self, builder, value, index):
@@ -212,7 +254,7 @@ class Backend:
         if key not in self._found:
             signature = self.typing.resolve_setitem(*kinds)
             if signature is None:
-                raise NoSuchOperation(f"assignment of {kinds[2]} to an item of {kinds[0]}")
+                raise Refused(f"no assignment of {kinds[2]} to an item of {kinds[0]}")
             self._found[key] = signature, self.context.get_function(operator.setitem, signature)
         signature, code = self._found[key]
         code(builder, [self._converted(builder, llvm, kind, wanted) if kind != wanted else llvm

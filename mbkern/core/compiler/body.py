@@ -1,32 +1,22 @@
-"""The walk over the statements and expressions of one function, which writes it as a function of LLVM."""
+"""The walk over the statements of one function, which writes it as a function of LLVM."""
 
 import ast
-import operator
 
 from llvmlite import ir
 from numba import types
 
-from .backend import NoSuchOperation
-from .source import MISSING, NotInLanguage, meaning_of, tree_of
+from .backend import Refused
+from .expressions import NOTHING, Expressions
+from .source import tree_of
 from .values import Number, Static, Tuple, leaves, like
 from .variables import variables_of
-
-OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
-    ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}
-FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift, ast.RShift, ast.BitAnd)  # of integers that are known
-NOTHING = Static(None, types.none)
 
 
 class Again(Exception):
     """A variable, or the result, has turned out to have another type: write the function once more."""
 
 
-class Body:
+class Body(Expressions):
     """The body of a function while it is written.
 
     `unit_of` finds functions that it calls (:mod:`.units`); `known` are types of variables in memory, and of the result
@@ -45,12 +35,15 @@ class Body:
     # ---- the function as a whole ----
     def write(self, arguments):
         """With these values of its parameters."""
-        names = [argument.arg for argument in self.tree.args.args]
-        if self.tree.args.vararg:
+        declared = self.tree.args
+        if declared.posonlyargs or declared.kwonlyargs or declared.kwarg:
+            self.fail(self.tree, "parameters are plain names, and *others at their end")
+        names = [argument.arg for argument in declared.args]
+        if declared.vararg:
             arguments = [*arguments[:len(names)], Tuple(tuple(arguments[len(names):]))]
-            names.append(self.tree.args.vararg.arg)
+            names.append(declared.vararg.arg)
         for name, value in zip(names, arguments, strict=True):
-            self.assign(self.tree, name, value)
+            self.assign(name, value)
         self.statements(self.tree.body)
         with self.builder.goto_block(self.entry):
             self.builder.branch(self.made.blocks[1])
@@ -60,7 +53,7 @@ class Body:
             elif "return" in self.known and self.known["return"] != types.none:
                 self.fail(self.tree, "it may end without a result")
             else:
-                self.give_back(self.tree, NOTHING)
+                self.give_back(NOTHING)
 
     def _is_reached(self, block):
         """Whether there is a way from the entry to a block."""
@@ -74,21 +67,9 @@ class Body:
                 left.extend(other for other in one.terminator.operands if isinstance(other, ir.Block))
         return False
 
-    def fail(self, node, reason):
-        raise NotInLanguage(self.function, node, reason)
-
-    def give_back(self, node, value):
+    def give_back(self, value):
         """Return a value: as it is, or the struct of its leaves."""
-        backend, kind = self.backend, self.backend.typed(value)
-        wanted = self.known.get("return")
-        if wanted is None:
-            wanted = self.known["return"] = kind
-        elif wanted != kind:
-            both = self.common(node, wanted, kind)
-            if both != wanted:
-                self.known["return"] = both
-                raise Again
-            value = backend.cast(self.builder, value, wanted)
+        value = self.agreed("return", value, self.result)
         if self.result is None:
             self.result = value
         numbers = leaves(value)
@@ -111,27 +92,27 @@ class Body:
         self.made.ftype = ir.FunctionType(kind, self.made.ftype.args)
         self.made.return_value.type = kind
 
-    def common(self, node, a, b):
-        try:
-            return self.backend.common(a, b)
-        except NoSuchOperation as error:
-            self.fail(node, f"no type for {error}")
+    def agreed(self, name, value, before):
+        """A value as one of the type that a variable in memory, or the result, has; `before` is what it was first."""
+        backend, kind = self.backend, self.backend.typed(value)
+        wanted = self.known.setdefault(name, kind)
+        if before is not None:
+            backend.refuse_choice(before, value)
+        if wanted == kind:
+            return value
+        both = backend.common(wanted, kind)
+        if both != wanted:
+            self.known[name] = both
+            raise Again
+        return backend.cast(self.builder, value, both)
 
     # ---- variables ----
-    def assign(self, node, name, value):
+    def assign(self, name, value):
         """Let a local variable be this value."""
         if name not in self.in_memory:
             self.scopes[-1][name] = value
             return
-        kind = self.backend.typed(value)
-        if name not in self.known:
-            self.known[name] = kind
-        elif self.known[name] != kind:
-            both = self.common(node, self.known[name], kind)
-            if both != self.known[name]:
-                self.known[name] = both
-                raise Again
-            value = self.backend.cast(self.builder, value, both)
+        value = self.agreed(name, value, self.slots[name][0] if name in self.slots else None)
         if name not in self.slots:
             self.slots[name] = value, [self._slot(leaf.type) for leaf in leaves(value)]
         for leaf, slot in zip(leaves(value), self.slots[name][1], strict=True):
@@ -141,14 +122,9 @@ class Body:
         with self.builder.goto_block(self.entry):
             return self.builder.alloca(kind)
 
-    def name(self, node):
-        """What a name stands for."""
+    def variable(self, node):
+        """The value of a local variable."""
         name = node.id
-        if name not in self.locals:
-            found = meaning_of(self.function, name)
-            if found is MISSING:
-                self.fail(node, f"there is no {name}")
-            return self.backend.constant(self.builder, found)
         if name in self.in_memory:
             if name not in self.slots:
                 self.fail(node, f"{name} is read before it is assigned")
@@ -164,10 +140,13 @@ class Body:
         for node in nodes:
             if self.builder.block.is_terminated:
                 return  # behind return, break, continue
-            getattr(self, f"do_{type(node).__name__}", self._no_statement)(node)
-
-    def _no_statement(self, node):
-        self.fail(node, f"no statement of the core's language: {type(node).__name__}")
+            do = getattr(self, f"do_{type(node).__name__}", None)
+            if do is None:
+                self.fail(node, f"no statement of the core's language: {type(node).__name__}")
+            try:
+                do(node)
+            except Refused as error:
+                self.fail(node, error)
 
     def block(self, nodes):
         """Statements with names of their own."""
@@ -183,7 +162,7 @@ class Body:
             self.value(node.value)
 
     def do_Return(self, node):
-        self.give_back(node, NOTHING if node.value is None else self.value(node.value))
+        self.give_back(NOTHING if node.value is None else self.value(node.value))
 
     def do_Assign(self, node):
         value = self.value(node.value)
@@ -193,7 +172,7 @@ class Body:
     def put(self, target, value):
         """Assign to a name, to several, or to an item of an array."""
         if isinstance(target, ast.Name):
-            self.assign(target, target.id, value)
+            self.assign(target.id, value)
         elif isinstance(target, ast.Tuple):
             parts = self.parts(target, value)
             if len(parts) != len(target.elts):
@@ -202,25 +181,22 @@ class Body:
                 self.put(name, part)
         elif isinstance(target, ast.Subscript):
             array = self.value(target.value)
-            self.ask(target, self.backend.set_item, array, self.index(target.slice), value)
+            self.backend.set_item(self.builder, array, self.index(target.slice), value)
         else:
             self.fail(target, "cannot be assigned to")
 
-    def parts(self, node, value):
-        if not isinstance(value, Tuple):
-            self.fail(node, "no tuple")
-        return value.parts
-
     def do_AugAssign(self, node):
-        function, added = OPERATORS[type(node.op)], self.value(node.value)
+        """What was there is read before the other value is made, as Python does it."""
         if isinstance(node.target, ast.Name):
-            before = self.name(node.target)
-            self.assign(node, node.target.id, self.ask(node, self.backend.apply, function, [before, added]))
-        else:
+            before = self.variable(node.target)
+            self.assign(node.target.id, self.operation(node, node.op, before, self.value(node.value)))
+        elif isinstance(node.target, ast.Subscript):
             array, index = self.value(node.target.value), self.index(node.target.slice)
-            before = self.ask(node, self.backend.item, array, index)
-            after = self.ask(node, self.backend.apply, function, [before, added])
-            self.ask(node, self.backend.set_item, array, index, after)
+            before = self.backend.item(self.builder, array, index)
+            after = self.operation(node, node.op, before, self.value(node.value))
+            self.backend.set_item(self.builder, array, index, after)
+        else:
+            self.fail(node, "cannot be assigned to")
 
     def do_If(self, node):
         condition = self.truth(node.test)
@@ -252,7 +228,8 @@ class Body:
     def do_For(self, node):
         """Over `range`: its numbers are known before the first turn."""
         call = node.iter
-        if not (isinstance(call, ast.Call) and self.value(call.func).object is range):
+        called = self.value(call.func) if isinstance(call, ast.Call) else None
+        if not (isinstance(called, Static) and called.object is range and 1 <= len(call.args) <= 3):
             self.fail(node, "loops go over range")
         backend, builder, word = self.backend, self.builder, ir.IntType(types.intp.bitwidth)
         bounds = [backend.cast(builder, self.value(part), types.intp) for part in call.args]
@@ -301,192 +278,3 @@ class Body:
 
     def do_Continue(self, node):
         self.builder.branch(self.loops[-1][0])
-
-    # ---- expressions ----
-    def value(self, node):
-        return getattr(self, f"of_{type(node).__name__}", self._no_expression)(node)
-
-    def _no_expression(self, node):
-        self.fail(node, f"no expression of the core's language: {type(node).__name__}")
-
-    def ask(self, node, operation, *arguments):
-        """An operation of the backend, whose refusal says where."""
-        try:
-            return operation(self.builder, *arguments)
-        except NoSuchOperation as error:
-            self.fail(node, f"Numba has no {error}")
-
-    def truth(self, node):
-        value = self.value(node)
-        if not isinstance(value, Number):
-            self.fail(node, "neither true nor false")
-        return self.backend.truth(self.builder, value)
-
-    def of_Constant(self, node):
-        return self.backend.constant(self.builder, node.value)
-
-    def of_Name(self, node):
-        return self.name(node)
-
-    def of_Tuple(self, node):
-        return Tuple(tuple(self.values(node.elts)))
-
-    def values(self, nodes):
-        """Of several expressions, some of which may be tuples to unpack."""
-        found = []
-        for node in nodes:
-            if isinstance(node, ast.Starred):
-                found.extend(self.parts(node, self.value(node.value)))
-            else:
-                found.append(self.value(node))
-        return found
-
-    def of_BinOp(self, node):
-        a, b = self.value(node.left), self.value(node.right)
-        if isinstance(a, Tuple) and isinstance(b, Tuple) and isinstance(node.op, ast.Add):
-            return Tuple((*a.parts, *b.parts))
-        function = OPERATORS[type(node.op)]
-        if type(node.op) in FOLDED and all(isinstance(x, Number) and type(x.known) is int for x in (a, b)):
-            return self.backend.constant(self.builder, function(a.known, b.known))
-        return self.ask(node, self.backend.apply, function, [a, b])
-
-    def of_UnaryOp(self, node):
-        if isinstance(node.op, ast.Not):
-            return Number(types.boolean, self.builder.not_(self.truth(node.operand)))
-        value = self.value(node.operand)
-        if isinstance(node.op, ast.USub) and isinstance(value, Number) and type(value.known) in (int, float):
-            return self.backend.constant(self.builder, -value.known)
-        return self.ask(node, self.backend.apply, OPERATORS[type(node.op)], [value])
-
-    def of_Compare(self, node):
-        left, pairs = self.value(node.left), list(zip(node.ops, node.comparators, strict=True))
-        return self._compared(node, left, pairs)
-
-    def _compared(self, node, left, pairs):
-        (op, right), *others = pairs
-        right = self.value(right)
-        first = self.ask(node, self.backend.apply, OPERATORS[type(op)], [left, right])
-        if not others:
-            return first
-        return self._chosen(node, first, lambda: self._compared(node, right, others), lambda: first)
-
-    def of_BoolOp(self, node):
-        return self._combined(node, isinstance(node.op, ast.And), node.values)
-
-    def _combined(self, node, is_and, nodes):
-        first = self.value(nodes[0])
-        if len(nodes) == 1:
-            return first
-        others = (lambda: self._combined(node, is_and, nodes[1:])), (lambda: first)
-        return self._chosen(node, first, *(others if is_and else others[::-1]))
-
-    def of_IfExp(self, node):
-        return self._chosen(node, self.value(node.test), lambda: self.value(node.body),
-                            lambda: self.value(node.orelse))
-
-    def _chosen(self, node, condition, if_true, if_false):
-        """One of two values, of which only that one is evaluated."""
-        builder, backend = self.builder, self.backend
-        yes, no, end = (self.made.append_basic_block(name) for name in ("then", "else", "end"))
-        builder.cbranch(backend.truth(builder, condition), yes, no)
-        found = []
-        for block, make in ((yes, if_true), (no, if_false)):
-            builder.position_at_end(block)
-            found.append((make(), builder.block))
-        wanted = self.common(node, *(backend.typed(value) for value, _ in found))
-        ends = []
-        for value, block in found:
-            builder.position_at_end(block)
-            value = self.ask(node, backend.cast, value, wanted)
-            ends.append((value, builder.block))
-            builder.branch(end)
-        builder.position_at_end(end)
-        form, merged = ends[0][0], []
-        for pair in zip(*(leaves(value) for value, _ in ends), strict=True):
-            phi = builder.phi(pair[0].type)
-            for leaf, (_, block) in zip(pair, ends, strict=True):
-                phi.add_incoming(leaf, block)
-            merged.append(phi)
-        return like(form, iter(merged))
-
-    def of_Attribute(self, node):
-        value = self.value(node.value)
-        if isinstance(value, Static):
-            return self.backend.constant(self.builder, getattr(value.object, node.attr))
-        return self.ask(node, self.backend.attribute, value, node.attr)
-
-    def of_Subscript(self, node):
-        value = self.value(node.value)
-        index = self.index(node.slice)
-        if isinstance(value, Tuple) and isinstance(index, Number) and type(index.known) is int:
-            if not -len(value.parts) <= index.known < len(value.parts):
-                self.fail(node, f"no item {index.known} of {len(value.parts)}")
-            return value.parts[index.known]
-        if isinstance(value, Number) and isinstance(value.type, types.Record) and isinstance(index, Static):
-            return self.ask(node, self.backend.attribute, value, index.object)  # a field by its name
-        return self.ask(node, self.backend.item, value, index)
-
-    def index(self, node):
-        if isinstance(node, ast.Slice):
-            parts = [NOTHING if part is None else self.value(part) for part in (node.lower, node.upper, node.step)]
-            return self.ask(node, self.backend.apply, slice, parts if node.step else parts[:2])
-        if isinstance(node, ast.Tuple):
-            return Tuple(tuple(self.index(part) for part in node.elts))
-        return self.value(node)
-
-    # ---- calls ----
-    def of_Call(self, node):
-        called = self.value(node.func)
-        arguments = self.values(node.args)
-        named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords}
-        if not isinstance(called, Static):
-            self.fail(node, "no function")
-        function = called.object
-        if function is len and isinstance(arguments[0], Tuple):
-            return self.backend.constant(self.builder, len(arguments[0].parts))
-        if function in (min, max) and len(arguments) > 1:
-            return self.extreme(node, operator.lt if function is min else operator.gt, arguments)
-        kind = getattr(function, "compiled_as", None)
-        if kind is not None:
-            return self.call(node, function.py_func, kind, arguments, named)
-        if named:
-            self.fail(node, "names of arguments are for functions of the core")
-        return self.ask(node, self.backend.apply, function, arguments)
-
-    def extreme(self, node, before, values):
-        """The smallest or greatest of several numbers, the first of equal ones, as Python does it."""
-        wanted = values[0].type
-        for value in values[1:]:
-            wanted = self.common(node, wanted, value.type)
-        found, *others = (self.ask(node, self.backend.cast, value, wanted) for value in values)
-        for value in others:
-            is_before = self.ask(node, self.backend.apply, before, [value, found])
-            found = Number(wanted, self.builder.select(is_before.llvm, value.llvm, found.llvm))
-        return found
-
-    def call(self, node, function, kind, arguments, named):
-        """A function of the core."""
-        arguments = self.bound(node, function, arguments, named)
-        unit = self.unit_of(function, kind, arguments)
-        self.calls.append(unit)
-        module = self.made.module
-        made = module.globals.get(unit.symbol) or ir.Function(module, unit.kind, unit.symbol)
-        result = self.builder.call(made, [leaf for value in arguments for leaf in leaves(value)])
-        count = len(leaves(unit.result))
-        numbers = [result] if count == 1 else [self.builder.extract_value(result, k) for k in range(count)]
-        return like(unit.result, iter(numbers))
-
-    def bound(self, node, function, arguments, named):
-        """All arguments of a call by their places, with defaults."""
-        code, defaults = function.__code__, function.__defaults__ or ()
-        names = code.co_varnames[:code.co_argcount]
-        given = list(arguments)
-        for k, name in enumerate(names[len(given):], len(given)):
-            place = k - (len(names) - len(defaults))
-            if name in named:
-                given.append(named[name])
-            elif place >= 0:
-                given.append(self.backend.constant(self.builder, defaults[place]))
-            else:
-                self.fail(node, f"{function.__qualname__} needs {name}")
-        return given

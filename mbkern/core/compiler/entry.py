@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 from llvmlite import binding as llvm
 from llvmlite import ir
-from numba import types
+from numba import TypingError, types
 
 from ..numba_internals import BaseLower, JITCodeLibrary, Loc, cgutils, dynfunc, register_pass, typed_passes
 from .units import CACHE_LINE, MAY, Kind, backend, text_of, unit_of
-from .values import Number, Static, Tuple, leaves, like
+from .values import Number, Static, Tuple, leaves, unpacked
 
 
 class _Entry(BaseLower):
@@ -31,9 +31,7 @@ class _Entry(BaseLower):
                   for kind, value in zip(fndesc.argtypes, self.fnargs, strict=True)]
         ours = cgutils.get_or_insert_function(self.module, unit.kind, unit.symbol)
         result = builder.call(ours, [leaf for value in values for leaf in leaves(value)])
-        count = len(leaves(unit.result))
-        numbers = [result] if count == 1 else [builder.extract_value(result, k) for k in range(count)]
-        given = backend().cast(builder, like(unit.result, iter(numbers)), fndesc.restype)
+        given = backend().cast(builder, unpacked(builder, unit.result, result), fndesc.restype)
         _kind, value = backend().given(builder, given)
         self.call_conv.return_value(builder, self.context.get_return_value(builder, fndesc.restype, value))
 
@@ -71,7 +69,9 @@ class Compiled(typed_passes.NativeLowering):
     def run_pass(self, state):
         flags = state.flags.fastmath
         kind = Kind(MAY, frozenset(flags.flags) if flags else frozenset())
-        function, forms = state.func_id.func, [_form(of) for of in state.args]
+        function = state.func_id.func
+        _refuse_strides(function, state.func_id.arg_names, state.args)
+        forms = [_form(of) for of in state.args]
         if function.__code__.co_flags & CO_VARARGS:  # Numba has put these together
             forms[-1:] = forms[-1].parts
         unit = unit_of(function, kind, forms)
@@ -121,10 +121,20 @@ class WithoutMachineCode(Compiled):
         return True
 
 
+def _refuse_strides(function, names, kinds):
+    """Numbers are read one after the other, without strides; Numba adds where the caller is."""
+    for name, kind in zip(names, kinds, strict=True):
+        if isinstance(kind, types.Array) and not kind.is_c_contig:
+            raise TypingError(f"{function.__name__}: {name}: expected a contiguous array, got {kind}; "
+                              f"pass np.ascontiguousarray({name})")
+
+
 def _form(kind):
     """A value of a type of Numba, without its number."""
     if isinstance(kind, types.BaseTuple):
         return Tuple(tuple(_form(part) for part in kind))
+    if isinstance(kind, types.Omitted):
+        return backend().constant(None, kind.value)
     if kind is types.none:
         return Static(None, types.none)
     if isinstance(kind, types.Dispatcher):

@@ -4,16 +4,23 @@ import ast
 import builtins
 from functools import cache
 
+from numba import TypingError
+
 MISSING = object()
 
 
-class NotInLanguage(Exception):
-    """A function cannot be compiled here, with the place and the reason."""
+def place_of(function, node):
+    """Where a node of the syntax tree of a function is; without one, where the function begins."""
+    code = function.__code__
+    return f"{code.co_filename}:{getattr(node, 'lineno', code.co_firstlineno)}, {function.__qualname__}"
+
+
+class NotInLanguage(TypingError):
+    """A function cannot be compiled here, with the place and the reason. Its contexts say who called it, and Numba adds
+    those of code of others."""
 
     def __init__(self, function, node, reason):
-        code = function.__code__
-        line = getattr(node, "lineno", code.co_firstlineno)
-        super().__init__(f"{code.co_filename}:{line}, {function.__qualname__}: {reason}")
+        super().__init__(f"{place_of(function, node)}: {reason}")
 
 
 @cache
@@ -33,7 +40,7 @@ def tree_of(function):
     except (OSError, SyntaxError) as error:
         raise NotInLanguage(function, None, f"its source cannot be read ({error})") from None
     if found is None or found.name != code.co_name:
-        raise NotInLanguage(function, None, "its source is not where it should be")
+        raise NotInLanguage(function, None, "its source has changed since it was imported: start Python anew")
     return found
 
 

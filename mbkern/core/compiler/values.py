@@ -27,10 +27,6 @@ class Number:
 class Tuple:
     parts: tuple
 
-    @property
-    def type(self):
-        return types.BaseTuple.from_types([part.type for part in self.parts])
-
 
 @dataclass(eq=False)
 class Static:
@@ -57,3 +53,9 @@ def like(value, numbers):
     if isinstance(value, Tuple):
         return Tuple(tuple(like(part, numbers) for part in value.parts))
     return value if isinstance(value, Static) else Number(value.type, next(numbers))
+
+
+def unpacked(builder, form, result):
+    """What a call of one of our functions gives (:meth:`.body.Body.give_back`) as a value of this form."""
+    count = len(leaves(form))
+    return like(form, iter([result] if count == 1 else [builder.extract_value(result, k) for k in range(count)]))

@@ -33,6 +33,7 @@ typedef struct {
     int has_der, has_y, has_z;    /* whether they belong to the values */
     double tau[ROOM(NV)], wrench[ROOM(6 * N_BODIES)];
     double work[WORK];
+    double A[ROOM(HAS_DIRECTIONS * 4 * NV * NV)], B[ROOM(HAS_DIRECTIONS * LOOPS * NV * NV)]; /* too large for a stack */
     void *environment;
     void *log;
     int may_return_early;
@@ -216,20 +217,17 @@ static int drifted(Machine *m, int mend, int *status) {
 static int along(Machine *m, const double *dt_x_u, double *ddt, double *dy) {
     /* rates by the Jacobian in closed form; what is linear (forces) by a difference, which is exact but for rounding */
     const double *dx = dt_x_u, *du = dt_x_u + NX;
-    double A[ROOM(4 * NV * NV)], shifted[ROOM(NU)], der[ROOM(NX)], size = 0.0;
+    double shifted[ROOM(NU)], der[ROOM(NX)], size = 0.0;
     int i, j, status;
     forces(m, m->now.u);
 #if LOOPS
-    {
-        double B[ROOM(NV * NV)];
-        status = MODEL(jacobian_rhs)(m->now.t, m->now.x, m->now.x + NQ, m->tau, A, B, m->work);
-    }
+    status = MODEL(jacobian_rhs)(m->now.t, m->now.x, m->now.x + NQ, m->tau, m->A, m->B, m->work);
 #else
-    status = MODEL(jacobian_rhs)(m->now.t, m->now.x, m->now.x + NQ, HAS_WRENCH ? m->wrench : NULL, A, m->work);
+    status = MODEL(jacobian_rhs)(m->now.t, m->now.x, m->now.x + NQ, HAS_WRENCH ? m->wrench : NULL, m->A, m->work);
 #endif
     for (i = 0; i < NX && status == 0; i++) {
         ddt[i] = 0.0;
-        for (j = 0; j < NX; j++) ddt[i] += A[i * NX + j] * dx[j];
+        for (j = 0; j < NX; j++) ddt[i] += m->A[i * NX + j] * dx[j];
     }
     for (i = 0; i < NU; i++) {
         size += fabs(du[i]);

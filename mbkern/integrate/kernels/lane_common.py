@@ -8,7 +8,7 @@ from ...core.arguments import UNKNOWN, data_of, integers_at
 from ...core.checks import CALLBACK_FAILED, NOT_FINITE
 from ...core.jit import c_function, exact
 from ...core.lanes import call_lanes
-from ...core.number import LANES, all_at_most, array_at, array_of, get, lanes_at, put, root
+from ...core.number import LANES, all_at_most, array_at, get, lanes_at, put, reader_of, root
 from ...core.operations import LANES_BYTES, add_sizes
 from .calls import call
 from .lane_plan import (
@@ -30,14 +30,7 @@ def call_user(typingctx, address, t, q, p, out, index, done):
     return types.void(types.intp, types.float64, *[types.intp] * 5), codegen
 
 
-@intrinsic
-def integer_lanes_at(typingctx, address, size):
-    """An array of `size` rows of LANES integers at an address."""
-    array_type = types.Array(types.int64, 2, "C")
-
-    def codegen(context, builder, sig, args):
-        return array_of(context, builder, array_type, args[0], [args[1]])
-    return array_type(types.intp, types.intp), codegen
+integer_lanes_at = reader_of(types.Array(types.int64, 2, "C"))  # rows of LANES integers
 
 
 @exact

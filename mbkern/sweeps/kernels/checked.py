@@ -107,8 +107,8 @@ def check(blocks):
 
 
 @checked
-def sizes(blocks, method):
-    """Number of dofs, and of numbers that the workspace of a method needs."""
+def sizes(blocks, method, along):
+    """Number of dofs, and of numbers that the workspace of a method needs; along (N): dofs on the way to each body."""
     N, n, rows = blocks.shape[0], 0, 0
     for i in range(N):
         n += dofs(blocks, i)
@@ -117,10 +117,9 @@ def sizes(blocks, method):
     if method == LU:
         return n, N * LU_ROW
     for i in range(N):
-        before, k = 0, parent(blocks, i)
-        while k >= 0:
-            before += dofs(blocks, k)
-            k = parent(blocks, k)
+        k = parent(blocks, i)
+        before = along[k] if k >= 0 else 0
+        along[i] = before + dofs(blocks, i)
         rows += dofs(blocks, i) * (2 * before + dofs(blocks, i) + 1) // 2
     return n, N * REDUCED_ROW + n * REDUCED_DOF + rows
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
+import numba
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba import types
 
 from mbkern.core.compiler.source import NotInLanguage
-from mbkern.core.jit import checked, exact, inline
+from mbkern.core.compiler.units import Kind, unit_of
+from mbkern.core.compiler.values import Number
+from mbkern.core.jit import FLAGS, checked, exact, inline
+from mbkern.core.numba_private import compiler_lock
+from mbkern.core.number import get, put
 from mbkern.core.templates import bound
 
 FIRST, SECOND = np.array([1.0, 2.0, 3.0]), np.array([[10.0, 20.0], [30.0, 40.0]])
+LATER = np.array([4.0, 5.0])
 PAIR, NESTED = (1.5, 2.5), ((1.0, 2.0), 3)
+SEVEN, EIGHT, HALF = np.int64(7), np.int64(8), np.float64(0.5)
 HOOK = None
 
 
@@ -138,8 +148,14 @@ def of_module(n, x):
     return math.pi * x + math.sqrt(n)
 
 
+def numbers_of_numpy(n, x):
+    y = SEVEN if n > 2 else EIGHT
+    return y, SEVEN * n, HALF + x
+
+
 CASES = (branches, early, loops, steps_that_vary, loop_with_else, loop_without_end, counter_after_the_loop,
-         carried_round_the_loop, one_name_for_two_things, tuples, choices, numbers, extremes, constants, of_module)
+         carried_round_the_loop, one_name_for_two_things, tuples, choices, numbers, extremes, constants, of_module,
+         numbers_of_numpy)
 
 
 def flat(value):
@@ -192,6 +208,24 @@ def test_arrays():
     assert a.tolist() == [0.0, 6.0, 2.0, 9.0] and b.tolist() == [[0.0] * 3, [9.0, 2.0, 1.0]]
 
 
+@exact
+def filled(a):
+    a[0] += 100.0
+    return 1.0
+
+
+@checked
+def added_in_order(a):
+    x = a[0]
+    x += filled(a)
+    a[0] += filled(a)
+    return x, a[0]
+
+
+def test_what_is_added_to_is_read_first():
+    assert added_in_order(np.array([5.0])) == (6.0, 106.0)
+
+
 @inline
 def scaled(x, by=2.0, plus=0):
     return by * x + plus
@@ -215,6 +249,20 @@ def calls(x):
 
 def test_calls_with_defaults_names_tuples_and_functions():
     assert calls(2.0) == (4.0, 5.0, 7.0, (8.0, 2), (5.0, 1), 4.0)
+
+
+@checked
+def entered_with_defaults(x, by=2.0, pair=(1, 0.5)):
+    return by * x + pair[0] + pair[1]
+
+
+def test_entries_have_defaults():
+    @numba.njit
+    def users(x):
+        return entered_with_defaults(x), entered_with_defaults(x, 3.0), scaled(x), scaled(x, 3.0, 1.0)
+
+    assert users(2.0) == (5.5, 7.5, 4.0, 7.0)
+    assert entered_with_defaults(2.0) == 5.5 and entered_with_defaults(2.0, pair=(0.0, 1.0)) == 5.0
 
 
 @checked
@@ -308,6 +356,80 @@ def itself(n):
     return calls_itself(n)
 
 
+def wrong_name(x):
+    return scaled(x, times=3.0)
+
+
+def named_twice(x):
+    return scaled(x, 3.0, by=4.0)
+
+
+def too_many(x):
+    return scaled(x, 3.0, 4.0, 5.0)
+
+
+def one_of_two_arrays(n):
+    return (FIRST if n > 0 else LATER)[0]
+
+
+def one_of_two_arrays_by_name(n):
+    table = FIRST
+    if n > 0:
+        table = LATER
+    return table[0]
+
+
+def one_of_two_results(n):
+    if n > 0:
+        return scaled
+    return filled
+
+
+def nothing_or_a_number(x):
+    if x > 0.0:
+        return None
+    return x
+
+
+def is_nothing(x):
+    return x is None
+
+
+def huge(n):
+    return n + 2**64
+
+
+def not_of_math(x):
+    return math.no_such_function(x)
+
+
+def by_position_only(x, /):
+    return x
+
+
+def by_name_only(x, *, y=1.0):
+    return x + y
+
+
+def pair_of_functions(x):
+    return max((scaled, filled), (filled, scaled))
+
+
+def function_as_condition(x):
+    return 1.0 if scaled else 2.0
+
+
+def tuple_as_condition(x):
+    while (x, x):
+        x = 2.0
+    return (x, x) and 1.0
+
+
+def attribute_assigned(x):
+    x.real += 1.0
+    return x
+
+
 @pytest.mark.parametrize("function, arguments, reason", [
     (raises, (1.0,), "no statement of the core's language: Raise"),
     (has_a_list, (1.0,), "no expression of the core's language: List"),
@@ -320,8 +442,115 @@ def itself(n):
     (no_function, (1.0,), "no function"),
     (not_of_numba, (1.0,), "Numba has no"),
     (itself, (1,), "it calls itself"),
+    (wrong_name, (1.0,), "scaled has no argument times"),
+    (named_twice, (1.0,), "scaled has no argument by, or has it already"),
+    (too_many, (1.0,), "scaled takes 3 arguments, not 4"),
+    (one_of_two_arrays, (1,), "only numbers may be chosen"),
+    (one_of_two_arrays_by_name, (1,), "only numbers may be chosen"),
+    (one_of_two_results, (1,), "only numbers may be chosen"),
+    (nothing_or_a_number, (1.0,), "only numbers may be chosen"),
+    (is_nothing, (1.0,), "no operator of the core's language: Is"),
+    (huge, (1,), "has more than 64 bits"),
+    (not_of_math, (1.0,), "has no attribute no_such_function"),
+    (by_position_only, (1.0,), "parameters are plain names"),
+    (by_name_only, (1.0, 2.0), "parameters are plain names"),
+    (pair_of_functions, (1.0,), "only numbers may be chosen"),
+    (function_as_condition, (1.0,), "neither true nor false"),
+    (tuple_as_condition, (1.0,), "neither true nor false"),
+    (attribute_assigned, (1.0,), "cannot be assigned to"),
 ], ids=lambda x: getattr(x, "__name__", None))
 def test_what_is_not_of_the_language_is_refused_with_its_place(function, arguments, reason):
-    with pytest.raises(NotInLanguage, match=reason) as refused:
-        checked(bound(function, f"{function.__name__}_refused"))(*arguments)
-    assert f"{__file__}:" in str(refused.value)
+    compiled = checked(bound(function, f"{function.__name__}_refused"))
+    for _ in range(2):  # it does not matter how often
+        with pytest.raises(NotInLanguage, match=reason) as refused:
+            compiled(*arguments)
+        assert f"{__file__}:" in str(refused.value)
+
+
+def test_a_file_that_has_changed_since_is_refused(tmp_path, monkeypatch):
+    source = tmp_path / "changed_since.py"
+    source.write_text("def first(x):\n    return x\n\ndef second(x):\n    return 2.0 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import changed_since
+
+    source.write_text("def other(x):\n    return 3.0 * x\n")
+    for function in (changed_since.first, changed_since.second):  # another one begins there, and none
+        with pytest.raises(NotInLanguage, match="has changed since it was imported: start Python anew"):
+            checked(function)(1.0)
+
+
+# ---- how LLVM is told to compile -------------------------------------------------------------------------------------
+def rooted(x):
+    return math.sqrt(x + 1.0)
+
+
+@pytest.mark.parametrize("inlined, attribute", [
+    ("always", "alwaysinline"), ("may", "alignstack(64)"), ("never", "noinline")])
+@pytest.mark.parametrize("flags", [FLAGS, frozenset()], ids=["flags", "exact"])
+def test_units_say_how_they_are_inlined_and_rounded(inlined, attribute, flags):
+    """Both are a matter of speed, which no result shows."""
+    with compiler_lock:
+        text = unit_of(rooted, Kind(inlined, flags), [Number(types.float64, ir.Constant(ir.DoubleType(), 0.0))]).text
+    attributes = {name for name in ("alwaysinline", "alignstack(64)", "noinline") if f" {name}" in text}
+    assert attributes == {attribute} | ({"alignstack(64)"} if inlined == "never" else set())
+    for operation in ("fadd", "call"):
+        found = re.findall(rf"= {operation} ((?:\w+ )*)double", text)
+        assert found and all(set(words.split()) >= flags and bool(words.split()) == bool(flags) for words in found)
+
+
+@exact
+def middle(x):
+    return not_of_the_language(x)
+
+
+@exact
+def not_of_the_language(x):
+    return {x}
+
+
+@checked
+def outermost(x):
+    return middle(x)
+
+
+def test_a_refusal_says_who_called():
+    with pytest.raises(NotInLanguage, match="not_of_the_language: no expression of the core") as refused:
+        outermost(1.0)
+    callers = [line for line in str(refused.value).splitlines() if line.startswith(f"During: call at {__file__}:")]
+    assert [line.rpartition(", ")[2] for line in callers] == ["middle", "outermost"]
+
+
+@inline
+def doubled(x, out):
+    put(out, 0, 2.0 * get(x, 0))
+
+
+@checked
+def entered_with_arrays(x, out):
+    doubled(x, out)
+
+
+def read_only(n):
+    array = np.ones(n)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize("x, out, reason", [
+    (np.ones((3, 2))[:, 0], np.ones(3), "with_arrays: x: expected a contiguous array, got array.float64, 1d, A"),
+    (np.ones(3, np.float32), np.ones(3), "expected a contiguous array of float64, got array.float32"),
+    (np.ones(3, int), np.ones(3), "expected a contiguous array of float64, got array.int64"),
+    (2.0, np.ones(3), "expected a contiguous array of float64, got float64"),
+    (np.ones(3), read_only(3), "expected an array to write to, got readonly"),
+    (np.ones((3, 2)), np.ones(3), "where float64 is wanted"),
+])
+def test_arrays_that_would_be_read_wrongly_are_refused_where_users_call(x, out, reason):
+    """Numbers of memory are read one after the other: strides would give numbers of other places."""
+    @numba.njit
+    def users(x, out):
+        entered_with_arrays(x, out)
+
+    with pytest.raises(numba.TypingError, match=reason) as refused:
+        users(x, out)
+    assert "entered_with_arrays(x, out)" in str(refused.value)
+    users(np.ones(3), np.ones(3))
