@@ -55,7 +55,7 @@ def test_reactions_carry_the_weight():
     np.testing.assert_allclose(force, [0.0, 3.5 * 9.81, 0.0], atol=1e-10)
     np.testing.assert_allclose(system.body_accelerations(q, still, tau=tau), 0.0, atol=1e-10)
     with pytest.raises(StateError, match="cannot give this motion"):
-        system.actuation(q, still, still, [])
+        system.actuation(system.assemble([0.3, 0.0, 0.0]), still, still, [])
     with pytest.raises(StateError, match="udot: these accelerations do not satisfy the constraints: 'pin' "):
         system.actuation(q, still, np.array([1.0, 0.0, 0.0]), ["crank"])
     with pytest.raises(StateError, match="u: these speeds do not satisfy the constraints: 'pin' "):
