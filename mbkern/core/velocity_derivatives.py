@@ -21,8 +21,8 @@ from .jit import inline
 from .joints import dofs, drive_of, is_driven, twist
 from .layout import (
     DAMPING, GRAVITY, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, ROTORS_SIZE, SPRING_QI, STIFFNESS, SUBTREE_MASS, VI,
-    W_P, W_Q, add_to6, add_to_pair, coordinate_row, get3, get6, get_frame, get_pair, node_row, put6, put_pair, speeds_at,
-    work_row,
+    W_P, W_Q, add_to6, add_to_pair, coordinate_row, get3, get6, get_frame, get_pair, node_row, put6, put_pair,
+    speeds_at, work_row,
 )
 from .number import get, put, whole
 from .rotors import armature
