@@ -82,7 +82,7 @@ def run_formulation(formulation: Formulation, q0: Any, v0: Any, t_span: Any, int
     segments: list[Segment] = []
     switches: list[Switch] = []
     current, t, y, leave = formulation, t0, y0, formulation.threshold
-    if switch_quasi and formulation._method != C.LAGRANGE and _rcond(current, t, y) < current.threshold:
+    if switch_quasi and formulation.setup.method != C.LAGRANGE and _rcond(current, t, y) < current.threshold:
         better = _rechosen(current, t, y[:current.nq])  # v is known here, though u does not determine it
         if better is not None:
             switches.append(Switch(t, _lost(current, t, y), current, better))

@@ -21,8 +21,8 @@ from .jit import inline
 from .joints import dofs, drive_of, is_driven, twist
 from .layout import (
     DAMPING, GRAVITY, INERTIA, MASS, MOMENT, N_NODES, NV, PARENT, ROTORS_SIZE, SPRING_QI, STIFFNESS, SUBTREE_MASS, VI,
-    W_P, add_to6, add_to_pair, coordinate_row, get3, get6, get_frame, get_pair, node_row, put6, put_pair, speeds_at,
-    work_row,
+    W_P, W_Q, add_to6, add_to_pair, coordinate_row, get3, get6, get_frame, get_pair, node_row, put6, put_pair,
+    speeds_at, work_row,
 )
 from .number import get, put, whole
 from .rotors import armature
@@ -40,7 +40,7 @@ from .vec3 import ZERO3, cross, dot, neg
 # these take the place of what only Hamilton's equations need
 D_ALPHA, D_BETA, D_TRANSPOSED, D_Q_LOAD, D_U_LOAD = D_START, D_RATE_LOAD, D_IMPULSE, D_LOAD, D_TURNING
 # and these, of a node, that of its M*, which is used up
-W_A, W_FORCE, W_INERTIA_RATE = W_P, W_P + 6, W_P + 12
+W_A, W_FORCE, W_INERTIA_RATE = W_P, W_Q, W_P + 12
 
 
 @inline
