@@ -251,6 +251,7 @@ def put_right_side(block, q, p, tau, qdot, pdot, work):
     put_speeds(block, q, p, work)
     move(block, q, u, work)
     put_bias_and_rates(block, q, tau, pdot, work)
+    add_products(block, adot_at(block), 1.0, pdot, 0, work)  # sigma: p may be anywhere, as in derivatives
     put_configuration_rates(block, q, work, speeds_at(block), qdot)
     put_multipliers(block, u, work)
     add_products(block, a_at(block), -1.0, pdot, 0, work)

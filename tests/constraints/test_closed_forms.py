@@ -89,4 +89,6 @@ def test_velocities_keep_the_constraints_for_100000_steps(name):
         a, b = system.constraint_matrix(q)
         worst = max(worst, np.abs(a @ u + b).max() / (np.abs(a) @ np.abs(u)).max())
     assert worst < 1e-14  # a few units of rounding of the terms
-    assert np.abs(run.constraint_drift).max() < 1e-13
+    # loops: the rounding of the coordinates themselves, of which some go round and round (to 580 rad in the four-bar)
+    rounding = np.finfo(float).eps * (1.0 + np.abs(run.q).max(axis=1))
+    assert (np.abs(run.constraint_drift).max(axis=1) < 4.0 * rounding).all()
