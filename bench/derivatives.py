@@ -5,9 +5,9 @@
 All in one run, competitors taking turns; processor time of the thread, median of the ratios of each turn. "Compiled"
 is a loop in Numba code over `system.njit("jacobian_rhs")`; all else is called from Python, ours with `out=`. Batches,
 in wall time: on one thread and on all, as by default, beside Python loops of Pinocchio's, one that leaves the results
-of each state to the next and one that keeps them, and the bare writing of ours by one thread (`ndarray.fill`). The growth
-is that of chains from 30 to 300 dofs. MuJoCo's `mjd_transitionFD`, the Jacobian of a step by differences, is timed on a
-chain of 30 of its own.
+of each state to the next and one that keeps them, and the bare writing of ours by one thread (`ndarray.fill`). The
+growth is that of chains from 30 to 300 dofs. MuJoCo's `mjd_transitionFD`, the Jacobian of a step by differences, is
+timed on a chain of 30 of its own.
 """
 
 from __future__ import annotations
